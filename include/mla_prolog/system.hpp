@@ -1,0 +1,36 @@
+// What this build is and what this machine offers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mla_prolog/export.hpp"
+#include "mla_prolog/status.hpp"
+#include "mla_prolog/types.hpp"
+
+namespace mla_prolog {
+
+/// "MAJOR.MINOR.PATCH" of the linked library.
+MLA_PROLOG_API const char* version() noexcept;
+
+/// Whether this build and CPU can run an instruction set; if not, `reason` says why.
+struct IsaInfo {
+  Isa isa;
+  bool available;
+  std::string reason;
+};
+/// All sets, best last; `scalar` is always available.
+MLA_PROLOG_API std::vector<IsaInfo> list_isas();
+
+/// Whether this build and machine can use a backend; if not, `reason` says why.
+struct BackendInfo {
+  Backend backend;
+  bool available;
+  std::string reason;
+};
+MLA_PROLOG_API std::vector<BackendInfo> list_backends();
+
+/// Threads a plan takes by default: the size of the affinity mask, or 1 without OpenMP.
+MLA_PROLOG_API int default_threads() noexcept;
+
+}  // namespace mla_prolog

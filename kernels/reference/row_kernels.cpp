@@ -1,0 +1,1 @@
+#include "kernels/row_kernels.hpp"
