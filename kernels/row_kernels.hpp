@@ -8,9 +8,9 @@
 
 #include <cstdint>
 
-namespace mla_prolog::kernels {
+#include "kernels/formats/codes.hpp"
 
-using bf16_t = std::uint16_t;  // the bit pattern
+namespace mla_prolog::kernels {
 
 // Which 8-bit code, and by which chain of conversions.
 enum class QuantKind : std::uint8_t {
