@@ -1,0 +1,24 @@
+// Which backends there are, and the choice among them.
+#pragma once
+
+#include <memory>
+
+#include "mla_prolog/plan.hpp"
+#include "mla_prolog/status.hpp"
+#include "runtime/backend/executor.hpp"
+#include "runtime/problem/layer.hpp"
+
+namespace mla_prolog {
+
+struct BackendChoice {
+  Backend backend = Backend::reference;
+  Isa isa = Isa::scalar;
+};
+
+// The backend and instruction set that the options ask for, or why that cannot be had.
+Result<BackendChoice> choose_backend(const PlanOptions& options);
+
+std::unique_ptr<const Executor> make_executor(const BackendChoice& choice, const Layer& layer, int threads,
+                                              Numerics numerics);
+
+}  // namespace mla_prolog

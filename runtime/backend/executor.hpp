@@ -1,0 +1,29 @@
+// What a plan holds of its backend.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "mla_prolog/tensor.hpp"
+
+namespace mla_prolog {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  virtual std::size_t workspace_bytes() const noexcept = 0;
+  // Computes. All checks have passed; slot[t] is the cache slot of token t or -1 (null when no cache is written).
+  // Allocates nothing; `workspace` is 64-byte aligned.
+  virtual void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace) const noexcept = 0;
+  // Lines for Plan::describe.
+  virtual std::string describe() const = 0;
+
+ protected:
+  Executor() = default;
+};
+
+}  // namespace mla_prolog

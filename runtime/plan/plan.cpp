@@ -1,0 +1,113 @@
+// Planning: phase-one check, resolution to a Layer, choice of backend, sizes.
+#include "mla_prolog/plan.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "mla_prolog/system.hpp"
+#include "runtime/backend/backends.hpp"
+#include "runtime/cache/slots.hpp"
+#include "runtime/plan/plan_data.hpp"
+#include "runtime/scheduler/team.hpp"
+
+namespace mla_prolog {
+namespace {
+
+Error unavailable(std::string text) {
+  return {{.code = StatusCode::param_invalid, .rule = Rule::option_unavailable}, std::move(text)};
+}
+
+// The first tensor whose bytes do not fit an address space; `none` when all do. Offsets can then not overflow.
+TensorId first_unaddressable(const Problem& problem) {
+  constexpr auto kLimit = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  for (const TensorId id : all_tensors()) {
+    if (problem[id].extent_bytes() > kLimit) return id;
+  }
+  return TensorId::none;
+}
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + Plan::kWorkspaceAlignment - 1) / Plan::kWorkspaceAlignment * Plan::kWorkspaceAlignment;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
+  const CheckReport report = check(problem, {.domain = options.domain, .soc = options.soc, .api = ApiVersion::v3});
+  if (report.code != StatusCode::success) {
+    return Error{{.code = report.code, .rule = Rule::problem, .tensor = report.tensor}, report.message};
+  }
+  if (options.threads < 0) {
+    return unavailable("threads: " + std::to_string(options.threads) + " (must be 0, for all, or more)");
+  }
+  const TensorId unaddressable = first_unaddressable(problem);
+  if (unaddressable != TensorId::none) {
+    return Error{{.code = StatusCode::param_invalid, .rule = Rule::problem, .tensor = unaddressable},
+                 std::string(to_string(unaddressable)) + " " + problem[unaddressable].to_string() +
+                     ": its bytes do not fit the address space"};
+  }
+
+  auto data = std::make_shared<detail::PlanData>();
+  data->problem = problem;
+  data->cann_workspace_bytes = report.cann_workspace_bytes;
+  data->numerics = options.numerics;
+  data->threads = options.threads == 0 ? default_threads() : options.threads;
+  const Result<BackendChoice> choice = choose_backend(options);
+  if (!choice.ok()) return choice.error();
+  data->backend = choice->backend;
+  data->isa = choice->isa;
+
+  // In the strict domain a call without any output element is accepted whatever its shapes: there is nothing to
+  // resolve.
+  bool any_output = false;
+  for (const TensorId id : all_tensors()) {
+    any_output = any_output || ((is_output(id) || is_cache(id)) && problem[id].numel() > 0);
+  }
+  if (!any_output) {
+    data->profile = options.profile == Profile::automatic ? Profile::a2 : options.profile;
+    return Plan(std::move(data));
+  }
+
+  Result<Layer> layer = resolve_layer(problem, options.domain, options.soc, options.profile);
+  if (!layer.ok()) return layer.error();
+  data->layer = *layer;
+  data->profile = data->layer.profile;
+  if (data->layer.tokens > 0) {
+    watch_for_fork();
+    data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
+    data->slot_bytes =
+        data->layer.writes_cache() ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
+    data->workspace_bytes = data->slot_bytes + data->executor->workspace_bytes();
+  }
+  return Plan(std::move(data));
+}
+
+std::size_t Plan::workspace_bytes() const noexcept { return data_->workspace_bytes; }
+std::uint64_t Plan::cann_workspace_bytes() const noexcept { return data_->cann_workspace_bytes; }
+const Problem& Plan::problem() const noexcept { return data_->problem; }
+Profile Plan::profile() const noexcept { return data_->profile; }
+Backend Plan::backend() const noexcept { return data_->backend; }
+Isa Plan::isa() const noexcept { return data_->isa; }
+int Plan::threads() const noexcept { return data_->threads; }
+
+std::string Plan::describe() const {
+  const detail::PlanData& plan = *data_;
+  const Layer& layer = plan.layer;
+  const Attributes& attributes = plan.problem.attributes;
+  std::string text;
+  text += "scenario w" + std::to_string(attributes.weight_quant_mode) + "kv" +
+          std::to_string(attributes.kv_cache_quant_mode) + ", profile " + std::string(to_string(plan.profile)) + "\n";
+  text += "T " + std::to_string(layer.tokens) + ", He " + std::to_string(layer.he) + ", Hcq " +
+          std::to_string(layer.hcq) + ", N " + std::to_string(layer.n) + ", D " + std::to_string(layer.d) + "\n";
+  text += "cache " + attributes.cache_mode + ", blocks " + std::to_string(layer.block_num) + " x " +
+          std::to_string(layer.block_size) + "\n";
+  text += "backend " + std::string(to_string(plan.backend)) + ", isa " + std::string(to_string(plan.isa)) +
+          ", numerics " + std::string(to_string(plan.numerics)) + ", threads " + std::to_string(plan.threads) + "\n";
+  text += "workspace " + std::to_string(plan.workspace_bytes) + " bytes\n";
+  text += plan.executor == nullptr ? "nothing to compute\n" : plan.executor->describe();
+  return text;
+}
+
+}  // namespace mla_prolog

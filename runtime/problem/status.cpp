@@ -1,0 +1,44 @@
+// Text for status records.
+#include "mla_prolog/status.hpp"
+
+#include <string>
+
+namespace mla_prolog {
+
+std::string message(const Status& status) {
+  const std::string tensor(to_string(status.tensor));
+  const std::string index = std::to_string(status.index);
+  const std::string value = std::to_string(status.value);
+  const std::string limit = std::to_string(status.limit);
+  switch (status.rule) {
+    case Rule::none:
+      return {};
+    case Rule::problem:
+      return tensor + ": refused by the phase-one check";
+    case Rule::option_unavailable:
+      return "an option asks for something that this CPU or build lacks";
+    case Rule::pointer_null:
+      return tensor + ": data pointer is null but the tensor is not empty";
+    case Rule::workspace_null:
+      return "workspace: null, " + limit + " bytes are needed";
+    case Rule::workspace_too_small:
+      return "workspace: " + value + " bytes, " + limit + " are needed";
+    case Rule::workspace_misaligned:
+      return "workspace: address is " + value + " past a multiple of " + limit + ", it must be aligned to that";
+    case Rule::cache_index_range:
+      return tensor + ": token " + index + " has slot or block " + value + ", must be below the capacity " + limit;
+    case Rule::block_table_too_short:
+      return tensor + ": token " + index + " needs entry " + value + " of the block table, which has " + limit;
+    case Rule::prefix_sum_decreasing:
+      return tensor + ": entry " + index + " is " + value + ", less than the one before it, " + limit;
+    case Rule::tensors_overlap:
+      return tensor + ": overlaps " + std::string(to_string(status.other)) + " in memory";
+    case Rule::shape:
+      return tensor + ": dtype, shape or strides do not fit";
+    case Rule::backend_failed:
+      return "the backend failed with status " + value;
+  }
+  return {};
+}
+
+}  // namespace mla_prolog
