@@ -1,0 +1,39 @@
+# Catch2 tests, with either major version.
+
+# Shared specifications and golden cases; the committed subset in test/data serves where they are absent.
+set(MLA_PROLOG_SHARED ${PROJECT_SOURCE_DIR}/../shared CACHE PATH "Golden cases and case tables")
+
+find_package(Catch2 QUIET CONFIG)
+mla_prolog_find_headers(Catch2 Catch2::Catch2 catch2/catch.hpp)
+
+# main() and the helpers of test/catch.hpp, compiled once.
+add_library(mla_prolog_test_main STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/main.cpp)
+target_include_directories(mla_prolog_test_main PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(mla_prolog_test_main PUBLIC Catch2::Catch2)
+target_compile_definitions(
+  mla_prolog_test_main PRIVATE MLA_PROLOG_SHARED_DIR="${MLA_PROLOG_SHARED}"
+                               MLA_PROLOG_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/test/data")
+
+# mla_prolog_add_test(<name> SOURCES <file>... [LIBS <target>...] [ARGS <argument>...] [LABELS <label>...]
+#                     [ENVIRONMENT <VAR=value>...])
+#
+# A Catch2 executable with the library's internal headers, run by ctest as <name>. Call it again with the same <name> and
+# SUFFIX <text> (no SOURCES) to run it a second time, as <name>.<text>, with other arguments or environment.
+function(mla_prolog_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SUFFIX" "SOURCES;LIBS;ARGS;LABELS;ENVIRONMENT")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "mla_prolog_add_test(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target test_${name})
+  if(arg_SOURCES)
+    add_executable(${target} ${arg_SOURCES})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/bin)
+    target_link_libraries(${target} PRIVATE mla_prolog_test_main mla_prolog_internal ${arg_LIBS})
+  endif()
+  set(test ${name})
+  if(arg_SUFFIX)
+    string(APPEND test .${arg_SUFFIX})
+  endif()
+  add_test(NAME ${test} COMMAND ${target} ${arg_ARGS})
+  set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}" SKIP_RETURN_CODE 4)
+endfunction()
