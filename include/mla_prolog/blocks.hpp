@@ -1,5 +1,6 @@
 // The operator's building blocks, each usable alone. Dense tensors only; outputs must not overlap inputs (except where
 // said). Shapes are [rows, width]; leading dimensions may be several, they are flattened. Nothing is written on error.
+// Unlike `run` they may allocate a row of scratch.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ struct RopeTableConfig {
 MLA_PROLOG_API Status make_rope_tables(const RopeTableConfig& config, std::span<const std::int64_t> positions,
                                        const TensorView& sin, const TensorView& cos) noexcept;
 
-/// Per-row dynamic quantisation (numerics.md 5.2; for int8 profile a2 divides by 127 and multiplies by 127/amax, profile
-/// ascend950 multiplies by 1/127 and divides by the scale).
+/// Per-row dynamic quantisation (numerics.md 5.2; for int8 profile a2 divides by 127 and multiplies by 127/amax,
+/// profile ascend950 multiplies by 1/127 and divides by the scale).
 /// @param x       [rows, n] float32 or bf16
 /// @param smooth  [n] or [1, n] float32, multiplied in first; absent: none
 /// @param codes   [rows, n] int8, float8_e4m3fn or hifloat8
@@ -85,9 +86,9 @@ MLA_PROLOG_API Status quantize_weight_mx(const ConstTensorView& w, const TensorV
 /// Where tokens go in a cache.
 struct CacheAddressing {
   CacheMode mode = CacheMode::pa_bsnd;
-  std::int64_t tokens = 0;       ///< T
-  std::int64_t seq = 0;          ///< S of 3-D tokens (PA_BLK_* and BSND); 0: 2-D tokens
-  ConstTensorView cache_index;   ///< int64; slots or block table; absent for BSND, TND
+  std::int64_t tokens = 0;         ///< T
+  std::int64_t seq = 0;            ///< S of 3-D tokens (PA_BLK_* and BSND); 0: 2-D tokens
+  ConstTensorView cache_index;     ///< int64; slots or block table; absent for BSND, TND
   ConstTensorView actual_seq_len;  ///< int32 prefix sums; 2-D tokens with PA_BLK_* only
 };
 

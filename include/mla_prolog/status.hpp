@@ -14,29 +14,36 @@ namespace mla_prolog {
 /// The numbers are those CANN returns for the same mistake.
 enum class StatusCode : std::int32_t {
   success = 0,
-  mode_refused = -1,        ///< mode value or combination, or presence of an optional output
-  param_nullptr = 161001,   ///< a required tensor or pointer is null
-  param_invalid = 161002,   ///< dtype or format fits no kernel; a run-time value is out of range
-  runtime_error = 361001,   ///< the operator version does not exist on this SoC; a device failed
-  tiling_error = 561002,    ///< shape, rank, cache mode, optional tensor, or attribute is wrong
+  mode_refused = -1,       ///< mode value or combination, or presence of an optional output
+  param_nullptr = 161001,  ///< a required tensor or pointer is null
+  param_invalid = 161002,  ///< dtype or format fits no kernel; a run-time value is out of range
+  runtime_error = 361001,  ///< the operator version does not exist on this SoC; a device failed
+  tiling_error = 561002,   ///< shape, rank, cache mode, optional tensor, or attribute is wrong
 };
 
 /// What was violated, for checks that `run` and the building blocks make. `problem` covers everything that a
 /// plan checks; its text comes with the `Error`.
 enum class Rule : std::uint8_t {
   none,
-  problem,                 ///< refused by phase one: see Error::message
-  option_unavailable,      ///< a backend, ISA or numerics choice that this CPU or build lacks
-  pointer_null,            ///< a non-empty tensor has a null pointer
-  workspace_null,          ///< workspace pointer is null though bytes are needed
-  workspace_too_small,     ///< value: bytes given, limit: bytes needed
-  workspace_misaligned,    ///< value: address modulo limit, limit: required alignment
-  cache_index_range,       ///< index: token, value: slot or block id, limit: capacity
-  block_table_too_short,   ///< index: token, value: entry needed, limit: entries there are
-  prefix_sum_decreasing,   ///< index: batch, value: prefix sum, limit: the one before it
-  tensors_overlap,         ///< tensor overlaps `other`
-  shape,                   ///< building blocks: tensor's shape, dtype or strides do not fit
-  backend_failed,          ///< value: the backend's own status
+  problem,                ///< refused by phase one: see Error::message
+  option_unavailable,     ///< a backend, ISA or numerics choice that this CPU or build lacks
+  pointer_null,           ///< a non-empty tensor has a null pointer
+  workspace_null,         ///< workspace pointer is null though bytes are needed
+  workspace_too_small,    ///< value: bytes given, limit: bytes needed
+  workspace_misaligned,   ///< value: address modulo limit, limit: required alignment
+  cache_index_range,      ///< index: token, value: slot or block id, limit: capacity
+  block_table_too_short,  ///< index: token, value: entry needed, limit: entries there are
+  prefix_sum_decreasing,  ///< index: batch, value: prefix sum, limit: the one before it
+  tensors_overlap,        ///< tensor overlaps `other`
+  argument_dtype,         ///< building blocks: value: the parameter's DType, which the function does not take
+  argument_rank,          ///< value: rank, limit: rank needed
+  argument_dimension,     ///< index: dimension, value: its size, limit: size needed
+  argument_multiple,      ///< index: dimension, value: its size, limit: what it must be a multiple of
+  argument_strides,       ///< the parameter is not dense
+  argument_format,        ///< value: the parameter's Format
+  argument_value,         ///< value: outside the parameter's domain
+  out_of_memory,          ///< value: bytes that could not be had
+  backend_failed,         ///< value: the backend's own status
 };
 
 /// Result of `run` and of the building blocks.
@@ -45,6 +52,7 @@ struct [[nodiscard]] Status {
   Rule rule = Rule::none;
   TensorId tensor = TensorId::none;
   TensorId other = TensorId::none;
+  const char* parameter = nullptr;  ///< building blocks: the parameter's name (static storage)
   std::int64_t index = 0;
   std::int64_t value = 0;
   std::int64_t limit = 0;
@@ -65,7 +73,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const noexcept { return value_.has_value(); }

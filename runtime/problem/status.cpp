@@ -6,7 +6,7 @@
 namespace mla_prolog {
 
 std::string message(const Status& status) {
-  const std::string tensor(to_string(status.tensor));
+  const std::string tensor(status.parameter != nullptr ? status.parameter : to_string(status.tensor));
   const std::string index = std::to_string(status.index);
   const std::string value = std::to_string(status.value);
   const std::string limit = std::to_string(status.limit);
@@ -33,8 +33,23 @@ std::string message(const Status& status) {
       return tensor + ": entry " + index + " is " + value + ", less than the one before it, " + limit;
     case Rule::tensors_overlap:
       return tensor + ": overlaps " + std::string(to_string(status.other)) + " in memory";
-    case Rule::shape:
-      return tensor + ": dtype, shape or strides do not fit";
+    case Rule::argument_dtype:
+      return tensor + ": dtype " + std::string(to_string(static_cast<DType>(status.value))) + " is not supported here";
+    case Rule::argument_rank:
+      return tensor + ": has " + value + " dimensions, needs " + limit;
+    case Rule::argument_dimension:
+      return tensor + ": dimension " + index + " is " + value + ", must be " + limit;
+    case Rule::argument_multiple:
+      return tensor + ": dimension " + index + " is " + value + ", must be a multiple of " + limit;
+    case Rule::argument_strides:
+      return tensor + ": strides must be dense";
+    case Rule::argument_format:
+      return tensor + ": format " + std::string(to_string(static_cast<Format>(status.value))) +
+             " is not supported here";
+    case Rule::out_of_memory:
+      return "out of memory: " + value + " bytes";
+    case Rule::argument_value:
+      return tensor + ": value " + value + " is outside its domain";
     case Rule::backend_failed:
       return "the backend failed with status " + value;
   }
