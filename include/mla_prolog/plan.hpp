@@ -31,6 +31,7 @@ class MLA_PROLOG_API Plan {
   /// Alignment `run` needs of the workspace.
   static constexpr std::size_t kWorkspaceAlignment = 64;
 
+  /// A multiple of kWorkspaceAlignment; 0 when there is nothing to compute.
   std::size_t workspace_bytes() const noexcept;
   /// What CANN would report for the same call.
   std::uint64_t cann_workspace_bytes() const noexcept;

@@ -189,10 +189,9 @@ void latent_kv(const Layer& layer, const Tensors& tensors, std::int64_t t, std::
 
   if (layer.cache_quant == CacheQuant::per_tile) {
     float scales[kHckv / kTileSize];
+    const float alpha = layer.clips_tiles() ? *as<float>(tensors.k_nope_clip_alpha) : 1.0F;
     for (std::int64_t tile = 0; tile < kHckv / kTileSize; ++tile) {
-      const bool clip = tensors.k_nope_clip_alpha != nullptr && layer.cq_operand == Operand::int8;
-      ref::tile_quant(layer.cache_kind, s.normed + tile * kTileSize,
-                      clip ? *as<float>(tensors.k_nope_clip_alpha) : 1.0F, s.cache_row + tile * kTileSize,
+      ref::tile_quant(layer.cache_kind, s.normed + tile * kTileSize, alpha, s.cache_row + tile * kTileSize,
                       scales + tile);
     }
     std::memcpy(s.cache_row + kHckv, kr, sizeof kr);

@@ -38,8 +38,18 @@ bool interleaved(const TensorDesc& a, const void* a_data, const TensorDesc& b, c
   return offset >= block_bytes(a) && offset + block_bytes(b) <= stride;
 }
 
+// Whether this call looks at an input: a clip factor that the scenario does not know is ignored, and without rows to
+// write no index is read.
 bool is_read(const Layer& layer, TensorId id) {
-  return layer.writes_cache() || (id != TensorId::cache_index && id != TensorId::actual_seq_len);
+  switch (id) {
+    case TensorId::cache_index:
+    case TensorId::actual_seq_len:
+      return layer.writes_cache();
+    case TensorId::k_nope_clip_alpha:
+      return layer.clips_tiles();
+    default:
+      return true;
+  }
 }
 
 Status check_pointers(const detail::PlanData& plan, const Tensors& tensors) {

@@ -55,6 +55,8 @@ struct Layer {
   std::int64_t token_x_stride = 0;       // elements from one row to the next
 
   bool quantised_query() const { return cache_quant == CacheQuant::per_tensor; }
+  // Per-tile int8 caches clip by k_nope_clip_alpha.
+  bool clips_tiles() const { return cache_quant == CacheQuant::per_tile && cq_operand == Operand::int8; }
   bool writes_cache() const { return tokens > 0 && block_num > 0; }
   std::int64_t uq_columns() const { return n * (d + kDr); }
   bool token_first() const { return profile == Profile::a2; }

@@ -128,9 +128,12 @@ constexpr std::array kIsas{
 };
 
 constexpr std::array kCacheModes{
-    Name<CacheMode>{CacheMode::pa_bsnd, "PA_BSND"},         Name<CacheMode>{CacheMode::pa_nz, "PA_NZ"},
-    Name<CacheMode>{CacheMode::pa_blk_bsnd, "PA_BLK_BSND"}, Name<CacheMode>{CacheMode::pa_blk_nz, "PA_BLK_NZ"},
-    Name<CacheMode>{CacheMode::bsnd, "BSND"},               Name<CacheMode>{CacheMode::tnd, "TND"},
+    Name<CacheMode>{CacheMode::pa_bsnd, "PA_BSND"},
+    Name<CacheMode>{CacheMode::pa_nz, "PA_NZ"},
+    Name<CacheMode>{CacheMode::pa_blk_bsnd, "PA_BLK_BSND"},
+    Name<CacheMode>{CacheMode::pa_blk_nz, "PA_BLK_NZ"},
+    Name<CacheMode>{CacheMode::bsnd, "BSND"},
+    Name<CacheMode>{CacheMode::tnd, "TND"},
 };
 
 constexpr std::array<std::string_view, kTensorCount + 1> kTensorNames{
