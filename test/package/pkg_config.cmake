@@ -1,0 +1,12 @@
+# Compiles SOURCE with what pkg-config says about the package in PREFIX, and runs it.
+set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
+execute_process(
+  COMMAND ${PKG_CONFIG} --cflags --libs mla_prolog
+  OUTPUT_VARIABLE flags
+  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+message(STATUS "pkg-config: ${flags}")
+separate_arguments(flags UNIX_COMMAND "${flags}")
+separate_arguments(cxx_flags UNIX_COMMAND "${CXX_FLAGS}")
+execute_process(COMMAND ${CXX} -std=c++20 ${cxx_flags} ${SOURCE} -o ${OUTPUT} ${flags} COMMAND_ERROR_IS_FATAL ANY)
+set(ENV{LD_LIBRARY_PATH} "${PREFIX}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
+execute_process(COMMAND ${OUTPUT} COMMAND_ERROR_IS_FATAL ANY)
