@@ -56,6 +56,7 @@ enum class Format : std::int32_t {
   ndhwc = 27,
   fractal_nz = 29,
   ncdhw = 30,
+  dhwcn = 31,
   ndc1hwc0 = 32,
   fractal_z_3d = 33,
   nc = 35,

@@ -4,16 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/problem/saturating.hpp"
+
 namespace mla_prolog {
 namespace {
-
-constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
-
-// a * b for non-negative factors, saturating.
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) noexcept {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? kInt64Max : product;
-}
 
 int stored_rank(const TensorDesc& desc) noexcept { return std::min(desc.rank, kMaxRank); }
 

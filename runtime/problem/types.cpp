@@ -80,6 +80,7 @@ constexpr std::array kFormats{
     Name<Format>{Format::ndhwc, "NDHWC"},
     Name<Format>{Format::fractal_nz, "FRACTAL_NZ"},
     Name<Format>{Format::ncdhw, "NCDHW"},
+    Name<Format>{Format::dhwcn, "DHWCN"},
     Name<Format>{Format::ndc1hwc0, "NDC1HWC0"},
     Name<Format>{Format::fractal_z_3d, "FRACTAL_Z_3D"},
     Name<Format>{Format::nc, "NC"},
