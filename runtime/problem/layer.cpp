@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace mla_prolog {
 namespace {
@@ -105,6 +106,10 @@ Result<Layer> resolve_layer(const Problem& problem, Domain domain, Soc soc, Prof
   const bool batched = x.rank == 3;
   layer.seq = batched ? x.shape[1] : 0;
   layer.tokens = batched ? x.shape[0] * x.shape[1] : x.shape[0];
+  constexpr std::int64_t kMostTokens = std::numeric_limits<std::uint32_t>::max();
+  if (layer.tokens > kMostTokens) {  // the strict checks count in 32 bits, as the device does
+    return refuse(TensorId::token_x, "T is " + std::to_string(layer.tokens) + " in token_x, must be below 2^32");
+  }
   layer.he = x.shape[static_cast<std::size_t>(x.rank - 1)];
   layer.hcq = problem.rmsnorm_gamma_cq.shape[0];
   layer.n = problem.weight_uk.shape[0];
