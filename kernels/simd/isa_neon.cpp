@@ -1,0 +1,7 @@
+#include "kernels/dispatch/isa_unit.hpp"
+
+namespace mla_prolog::kernels {
+
+extern constinit const IsaUnit isa_unit_neon{Isa::neon, compiled_isa(), nullptr, nullptr};
+
+}  // namespace mla_prolog::kernels
