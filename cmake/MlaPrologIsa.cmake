@@ -3,7 +3,8 @@
 #   mla_prolog_add_isa(<name> [FLAGS <flag>...] SOURCES <file>...)
 #
 # The first call for a name gives its flags; later calls, from any folder, add sources to the same set. One of them defines
-# `isa_unit_<name>` (kernels/dispatch/isa_unit.hpp). mla_prolog_write_isa_list() hands the names to the registry.
+# `isa_unit_<name>` (kernels/dispatch/isa_unit.hpp). mla_prolog_write_isa_list() hands the names to the registry. The global
+# property MLA_PROLOG_ISA_UNITS lists <name>=<source relative to the project>.
 
 include_guard(GLOBAL)
 
@@ -24,7 +25,8 @@ function(mla_prolog_add_isa name)
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     target_sources(mla_prolog_core PRIVATE ${source})
-    set_property(GLOBAL APPEND PROPERTY MLA_PROLOG_ISA_SOURCES ${source})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+    set_property(GLOBAL APPEND PROPERTY MLA_PROLOG_ISA_UNITS ${name}=${relative})
     set_source_files_properties(${source} TARGET_DIRECTORY mla_prolog_core PROPERTIES
       COMPILE_OPTIONS "${flags}"
       COMPILE_DEFINITIONS MLA_PROLOG_ISA_NAME=${name}
