@@ -25,8 +25,6 @@ Result<Isa> requested_isa(const PlanOptions& options) {
 
 }  // namespace
 
-std::vector<IsaInfo> list_isas() { return {{Isa::scalar, true, ""}}; }
-
 std::vector<BackendInfo> list_backends() {
   return {{Backend::reference, true, ""},
           {Backend::cpu, false, "not in this build"},

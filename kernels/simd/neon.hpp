@@ -1,0 +1,41 @@
+// What xsimd has no word for, on AArch64: changes of element width, and even and odd elements of two vectors.
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstring>
+
+#include "kernels/simd/lanes.hpp"
+
+namespace mla_prolog::kernels {
+namespace {
+
+// 16-bit codes, zero-extended.
+inline Ints<xs::neon64> widen_u16(const std::uint16_t* p, xs::neon64) {
+  return Ints<xs::neon64>(vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))));
+}
+// The low halves of lanes whose upper halves are zero.
+inline void store_u16(std::uint16_t* p, const Ints<xs::neon64>& x) { vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x))); }
+// The low bytes.
+inline void store_u8(std::uint8_t* p, const Ints<xs::neon64>& x) {
+  const uint16x4_t halves = vmovn_u32(vreinterpretq_u32_s32(x));
+  const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+  const std::uint32_t word = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
+  std::memcpy(p, &word, sizeof word);
+}
+inline void store_u8(std::uint8_t* p, const Ints<xs::neon64>& a, const Ints<xs::neon64>& b, const Ints<xs::neon64>& c,
+                     const Ints<xs::neon64>& d) {
+  const uint16x8_t low = vuzp1q_u16(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b));
+  const uint16x8_t high = vuzp1q_u16(vreinterpretq_u16_s32(c), vreinterpretq_u16_s32(d));
+  vst1q_u8(p, vuzp1q_u8(vreinterpretq_u8_u16(low), vreinterpretq_u8_u16(high)));
+}
+// Elements 0, 2, 4, ... of a followed by b; then 1, 3, 5, ...
+inline Floats<xs::neon64> even_elements(const Floats<xs::neon64>& a, const Floats<xs::neon64>& b) {
+  return Floats<xs::neon64>(vuzp1q_f32(a, b));
+}
+inline Floats<xs::neon64> odd_elements(const Floats<xs::neon64>& a, const Floats<xs::neon64>& b) {
+  return Floats<xs::neon64>(vuzp2q_f32(a, b));
+}
+
+}  // namespace
+}  // namespace mla_prolog::kernels

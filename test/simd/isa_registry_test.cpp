@@ -1,0 +1,139 @@
+// The registry of kernel sets: listing, choosing, forcing and refusing, on imagined CPUs and on this one.
+#include "kernels/dispatch/isa_registry.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "mla_prolog/system.hpp"
+#include "test/catch.hpp"
+
+namespace mla_prolog::kernels {
+namespace {
+
+using enum CpuFeature;
+
+constexpr CpuFeatures kOldCpu(sse4_2);
+constexpr CpuFeatures kAvx2Cpu(sse4_2, avx, avx2, fma, os_ymm);
+constexpr CpuFeatures kVnniCpu(sse4_2, avx, avx2, fma, avx512f, avx512bw, avx512dq, avx512vl, avx512cd, avx512_vnni,
+                               os_ymm, os_zmm);
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const KernelSet& set_of(Isa isa) {
+  for (const KernelSet& set : kernel_sets()) {
+    if (set.isa == isa) return set;
+  }
+  FAIL("no such set");
+  return kernel_sets()[0];
+}
+
+TEST_CASE("every instruction set is listed once under its public name, scalar first", "[dispatch]") {
+  REQUIRE(kernel_sets().size() == 7);
+  REQUIRE(kernel_sets()[0].isa == Isa::scalar);
+  REQUIRE(kernel_sets()[0].rows == &reference_row_kernels());
+  int index = static_cast<int>(Isa::scalar);
+  for (const KernelSet& set : kernel_sets()) {
+    REQUIRE(static_cast<int>(set.isa) == index++);
+    REQUIRE(to_string(set.isa) == set.name);
+    REQUIRE(parse<Isa>(set.name) == set.isa);
+  }
+}
+
+TEST_CASE("a set's unit was compiled for that set", "[dispatch]") {
+  for (const KernelSet& set : kernel_sets()) {
+    INFO(set.name);
+    REQUIRE(set.compiled_for == set.isa);
+  }
+}
+
+TEST_CASE("sets of another architecture are refused as not built", "[dispatch]") {
+#if defined(__aarch64__)
+  const Isa foreign = Isa::avx2;
+#else
+  const Isa foreign = Isa::neon;
+#endif
+  REQUIRE(unavailable_reason(set_of(foreign), kVnniCpu) == "this build does not contain it");
+}
+
+#if defined(__x86_64__)
+TEST_CASE("the best set that the CPU has is chosen", "[dispatch]") {
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, CpuFeatures()).set->isa == Isa::scalar);
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kOldCpu).set->isa == Isa::sse4_2);
+  REQUIRE(choose_kernel_set(Isa::automatic, "", kAvx2Cpu).set->isa == Isa::avx2);
+  REQUIRE(choose_kernel_set(Isa::automatic, "auto", kVnniCpu).set->isa == Isa::avx512_vnni);
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512_vnni))).set->isa ==
+          Isa::avx512);
+  // One missing part of AVX-512, or an operating system that does not know it: the next lower set.
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512bw))).set->isa == Isa::avx2);
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(os_zmm))).set->isa == Isa::avx2);
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(fma))).set->isa == Isa::sse4_2);
+  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(os_ymm))).set->isa == Isa::sse4_2);
+}
+
+TEST_CASE("an option forces a lesser set, and wins over the environment", "[dispatch]") {
+  REQUIRE(choose_kernel_set(Isa::sse4_2, nullptr, kVnniCpu).set->isa == Isa::sse4_2);
+  REQUIRE(choose_kernel_set(Isa::automatic, "avx2", kVnniCpu).set->isa == Isa::avx2);
+  REQUIRE(choose_kernel_set(Isa::automatic, "scalar", kVnniCpu).set->isa == Isa::scalar);
+  REQUIRE(choose_kernel_set(Isa::avx2, "sse4.2", kVnniCpu).set->isa == Isa::avx2);
+  REQUIRE(choose_kernel_set(Isa::avx2, "nonsense", kVnniCpu).set->isa == Isa::avx2);
+}
+
+TEST_CASE("forcing what the CPU lacks is refused by name", "[dispatch]") {
+  const KernelSetChoice by_option = choose_kernel_set(Isa::avx512, nullptr, kAvx2Cpu);
+  REQUIRE_FALSE(by_option);
+  REQUIRE(contains(by_option.error, "avx512"));
+  REQUIRE(contains(by_option.error, "AVX512F"));
+
+  const KernelSetChoice by_environment = choose_kernel_set(Isa::automatic, "avx512-vnni", kAvx2Cpu);
+  REQUIRE_FALSE(by_environment);
+  REQUIRE(contains(by_environment.error, "MLA_PROLOG_ISA"));
+  REQUIRE(contains(by_environment.error, "avx512-vnni"));
+  REQUIRE(contains(by_environment.error, "AVX512_VNNI"));
+
+  const KernelSetChoice foreign = choose_kernel_set(Isa::neon, nullptr, kVnniCpu);
+  REQUIRE_FALSE(foreign);
+  REQUIRE(contains(foreign.error, "neon"));
+}
+#endif
+
+TEST_CASE("an unknown name is refused with the known ones", "[dispatch]") {
+  const KernelSetChoice choice = choose_kernel_set(Isa::automatic, "avx3", kVnniCpu);
+  REQUIRE_FALSE(choice);
+  REQUIRE(contains(choice.error, "'avx3'"));
+  REQUIRE(contains(choice.error, "avx512-vnni"));
+  REQUIRE_FALSE(choose_kernel_set(Isa::automatic, "AVX2", kVnniCpu));  // names are case-sensitive
+  REQUIRE_FALSE(choose_kernel_set(static_cast<Isa>(99), nullptr, kVnniCpu));
+}
+
+TEST_CASE("the public list tells the same as the registry", "[dispatch]") {
+  const std::vector<IsaInfo> list = list_isas();
+  REQUIRE(list.size() == kernel_sets().size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    REQUIRE(list[i].isa == kernel_sets()[i].isa);
+    REQUIRE(list[i].available == list[i].reason.empty());
+    REQUIRE(list[i].reason == unavailable_reason(kernel_sets()[i], cpu_features()));
+  }
+  REQUIRE(list[0].available);
+}
+
+// Run once per set with MLA_PROLOG_ISA set to it, and under emulated CPUs with the best set that they have.
+TEST_CASE("this process chooses what it is told to", "[dispatch]") {
+  const KernelSetChoice choice = choose_kernel_set();
+  const char* forced = std::getenv("MLA_PROLOG_ISA");
+  const char* expected = std::getenv("MLA_PROLOG_TEST_EXPECT_ISA");
+  if (forced != nullptr && std::string(forced) != "auto") {
+    if (!choice) {
+      INFO(choice.error);
+      REQUIRE_FALSE(unavailable_reason(set_of(parse<Isa>(forced).value()), cpu_features()).empty());
+      REQUIRE(contains(choice.error, forced));
+      return;
+    }
+    REQUIRE(std::string(choice.set->name) == forced);
+  }
+  REQUIRE(choice);
+  REQUIRE(choice.set->compiled_for == choice.set->isa);
+  if (expected != nullptr) REQUIRE(std::string(choice.set->name) == expected);
+}
+
+}  // namespace
+}  // namespace mla_prolog::kernels
