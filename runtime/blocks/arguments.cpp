@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "kernels/dispatch/isa_registry.hpp"
+
 namespace mla_prolog::blocks {
+
+const kernels::RowKernels* row_kernels() noexcept {
+  static const kernels::RowKernels* const rows = [] {
+    const kernels::KernelSetChoice choice = kernels::choose_kernel_set();
+    return choice ? choice.set->rows : nullptr;
+  }();
+  return rows;
+}
+
+Status isa_unavailable() noexcept {
+  return {.code = StatusCode::param_invalid, .rule = Rule::option_unavailable, .parameter = "MLA_PROLOG_ISA"};
+}
 
 std::int64_t row_count(const TensorDesc& desc) noexcept {
   if (desc.rank < 1) return 0;

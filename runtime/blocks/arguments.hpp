@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "kernels/row_kernels.hpp"
 #include "mla_prolog/status.hpp"
 #include "mla_prolog/tensor.hpp"
 
@@ -38,6 +39,10 @@ class Arguments {
 
   Status status_;
 };
+
+// The row kernels of the best instruction set, or of the one that MLA_PROLOG_ISA names; null when it cannot run here.
+const kernels::RowKernels* row_kernels() noexcept;
+Status isa_unavailable() noexcept;
 
 // Leading dimensions flattened.
 std::int64_t row_count(const TensorDesc& desc) noexcept;

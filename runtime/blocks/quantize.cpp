@@ -46,14 +46,15 @@ Status quantize_per_token(const ConstTensorView& x, const ConstTensorView& smoot
       .separate("scale", scale, smooth)
       .separate("scale", scale, codes);
   if (!arguments.ok()) return arguments.status();
+  const kernels::RowKernels* kernels = blocks::row_kernels();
+  if (kernels == nullptr) return blocks::isa_unavailable();
 
-  blocks::RowBuffer row(n);
+  blocks::RowBuffer row(*kernels, n);
   if (!row.ok()) return row.status();
   for (std::int64_t r = 0; r < rows; ++r) {
     row.load(x, r);
-    kernels::reference_row_kernels().dynamic_quant(kind_of(codes.desc.dtype, profile), row.values(),
-                                                   static_cast<const float*>(smooth.data), n, code_row(codes, r, n),
-                                                   static_cast<float*>(scale.data) + r);
+    kernels->dynamic_quant(kind_of(codes.desc.dtype, profile), row.values(), static_cast<const float*>(smooth.data), n,
+                           code_row(codes, r, n), static_cast<float*>(scale.data) + r);
   }
   return {};
 }
@@ -75,13 +76,15 @@ Status quantize_mx(const ConstTensorView& x, const TensorView& codes, const Tens
       .separate("scale", scale, x)
       .separate("scale", scale, codes);
   if (!arguments.ok()) return arguments.status();
+  const kernels::RowKernels* kernels = blocks::row_kernels();
+  if (kernels == nullptr) return blocks::isa_unavailable();
 
   // bf16 values stay what they are when rounded to bf16 again, so one path serves both dtypes.
-  blocks::RowBuffer row(n);
+  blocks::RowBuffer row(*kernels, n);
   if (!row.ok()) return row.status();
   for (std::int64_t r = 0; r < rows; ++r) {
     row.load(x, r);
-    kernels::reference_row_kernels().mx_quant(row.values(), n, code_row(codes, r, n), code_row(scale, r, n / kMxBlock));
+    kernels->mx_quant(row.values(), n, code_row(codes, r, n), code_row(scale, r, n / kMxBlock));
   }
   return {};
 }
@@ -104,12 +107,13 @@ Status quantize_per_tile(const ConstTensorView& c, float alpha, const TensorView
       .separate("scale", scale, c)
       .separate("scale", scale, codes);
   if (!arguments.ok()) return arguments.status();
+  const kernels::RowKernels* kernels = blocks::row_kernels();
+  if (kernels == nullptr) return blocks::isa_unavailable();
 
   const QuantKind kind = kind_of(codes.desc.dtype, Profile::ascend950);
   for (std::int64_t tile = 0; tile < rows * kTiles; ++tile) {
-    kernels::reference_row_kernels().tile_quant(kind, static_cast<const float*>(c.data) + tile * kTileSize, alpha,
-                                                code_row(codes, tile, kTileSize),
-                                                static_cast<float*>(scale.data) + tile);
+    kernels->tile_quant(kind, static_cast<const float*>(c.data) + tile * kTileSize, alpha,
+                        code_row(codes, tile, kTileSize), static_cast<float*>(scale.data) + tile);
   }
   return {};
 }

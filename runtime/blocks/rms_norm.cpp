@@ -27,14 +27,15 @@ Status rms_norm(const ConstTensorView& v, const ConstTensorView& gamma, float ep
   arguments.separate("y", y, gamma);
   if (!arguments.ok()) return arguments.status();
 
-  const auto& kernels = kernels::reference_row_kernels();
+  const kernels::RowKernels* kernels = blocks::row_kernels();
+  if (kernels == nullptr) return blocks::isa_unavailable();
   const bool apply_scale = !(std::fabs(scale - 1.0F) < FLT_EPSILON);
-  blocks::RowBuffer row(n);
+  blocks::RowBuffer row(*kernels, n);
   if (!row.ok()) return row.status();
   for (std::int64_t r = 0; r < rows; ++r) {
     row.load(v, r);
-    kernels.rms_norm(row.values(), n, 1.0F / static_cast<float>(n), epsilon,
-                     static_cast<const kernels::bf16_t*>(gamma.data), scale, apply_scale, row.values());
+    kernels->rms_norm(row.values(), n, 1.0F / static_cast<float>(n), epsilon,
+                      static_cast<const kernels::bf16_t*>(gamma.data), scale, apply_scale, row.values());
     row.store(y, r);
   }
   return {};

@@ -78,16 +78,17 @@ Status rope(const ConstTensorView& x, const ConstTensorView& sin, const ConstTen
   if (!arguments.ok()) return arguments.status();
   if (rows == 0) return {};
 
-  const auto& kernels = kernels::reference_row_kernels();
+  const kernels::RowKernels* kernels = blocks::row_kernels();
+  if (kernels == nullptr) return blocks::isa_unavailable();
   const std::int64_t heads = rows / tokens;
-  blocks::RowBuffer row(kDr);
+  blocks::RowBuffer row(*kernels, kDr);
   if (!row.ok()) return row.status();
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t t = r / heads;
     row.load(x, r);
-    kernels.rope(row.values(), static_cast<const kernels::bf16_t*>(sin.data) + t * kDr,
-                 static_cast<const kernels::bf16_t*>(cos.data) + t * kDr,
-                 static_cast<kernels::bf16_t*>(y.data) + r * kDr);
+    kernels->rope(row.values(), static_cast<const kernels::bf16_t*>(sin.data) + t * kDr,
+                  static_cast<const kernels::bf16_t*>(cos.data) + t * kDr,
+                  static_cast<kernels::bf16_t*>(y.data) + r * kDr);
   }
   return {};
 }

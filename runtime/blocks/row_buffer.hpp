@@ -14,8 +14,8 @@ namespace mla_prolog::blocks {
 
 class RowBuffer {
  public:
-  explicit RowBuffer(std::int64_t width) noexcept
-      : width_(width), values_(new (std::nothrow) float[static_cast<std::size_t>(width)]) {}
+  RowBuffer(const kernels::RowKernels& rows, std::int64_t width) noexcept
+      : rows_(&rows), width_(width), values_(new (std::nothrow) float[static_cast<std::size_t>(width)]) {}
 
   bool ok() const noexcept { return values_ != nullptr; }
   Status status() const noexcept {
@@ -29,8 +29,7 @@ class RowBuffer {
 
   void load(const ConstTensorView& view, std::int64_t row) noexcept {
     if (view.desc.dtype == DType::bf16) {
-      kernels::reference_row_kernels().widen_bf16(static_cast<const kernels::bf16_t*>(view.data) + row * width_, width_,
-                                                  values());
+      rows_->widen_bf16(static_cast<const kernels::bf16_t*>(view.data) + row * width_, width_, values());
     } else {
       std::memcpy(values(), static_cast<const float*>(view.data) + row * width_,
                   static_cast<std::size_t>(width_) * sizeof(float));
@@ -39,8 +38,7 @@ class RowBuffer {
 
   void store(const TensorView& view, std::int64_t row) noexcept {
     if (view.desc.dtype == DType::bf16) {
-      kernels::reference_row_kernels().round_to_bf16(values(), width_,
-                                                     static_cast<kernels::bf16_t*>(view.data) + row * width_);
+      rows_->round_to_bf16(values(), width_, static_cast<kernels::bf16_t*>(view.data) + row * width_);
     } else {
       std::memcpy(static_cast<float*>(view.data) + row * width_, values(),
                   static_cast<std::size_t>(width_) * sizeof(float));
@@ -48,6 +46,7 @@ class RowBuffer {
   }
 
  private:
+  const kernels::RowKernels* rows_;
   std::int64_t width_;
   std::unique_ptr<float[]> values_;
 };

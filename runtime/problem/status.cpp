@@ -16,7 +16,7 @@ std::string message(const Status& status) {
     case Rule::problem:
       return tensor + ": refused by the phase-one check";
     case Rule::option_unavailable:
-      return "an option asks for something that this CPU or build lacks";
+      return tensor + ": asks for something that this CPU or build lacks";
     case Rule::pointer_null:
       return tensor + ": data pointer is null but the tensor is not empty";
     case Rule::workspace_null:
