@@ -51,7 +51,7 @@ struct ProblemConfig {
   std::int64_t sequences = 1;
   std::int64_t block_table_entries = 0;
 
-  bool smooth_scales = false;  ///< give smooth_scales_cq (modes 1, 2, 4, 5)
+  bool smooth_scales = false;  ///< give smooth_scales_cq where the mode takes it (1, 2, 4, 5)
   bool query_norm = false;     ///< request query_norm (and its scale)
 };
 

@@ -1,5 +1,6 @@
 // What the generic layer checks before the operator's own code runs: null pointers, then whether some kernel exists for
 // the dtypes and formats (validation.md 1, steps 7 to 9, and 3).
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -132,37 +133,62 @@ bool format_fits(const TensorDesc& desc, Id id) noexcept {
   return is_nz_weight(id) ? desc.format == Format::fractal_nz : is_taken_as_nd(desc.format);
 }
 
-// The column with the fewest differences so far, over one or more tables.
-struct Nearest {
-  const Column* column = nullptr;
-  int differences = 0;
+// The dtypes of one call, of the tensors that take part.
+struct Lookup {
+  std::size_t count = 0;
+  std::array<Id, kTensorsV3.size()> tensors;
+  std::array<DType, kTensorsV3.size()> dtypes;
 
-  void search(std::span<const Column> columns, const Call& call) noexcept {
-    for (const Column& candidate : columns) {
-      int count = 0;
-      for (const Id id : tensors_of(call.api)) {
-        count += takes_part(call, id) && given_dtype(call, id) != column_dtype(candidate, id) ? 1 : 0;
-      }
-      if (column == nullptr || count < differences) {
-        column = &candidate;
-        differences = count;
-      }
-      if (differences == 0) return;
+  explicit Lookup(const Call& call) noexcept {
+    for (const Id id : tensors_of(call.api)) {
+      if (!takes_part(call, id)) continue;
+      tensors[count] = id;
+      dtypes[count++] = given_dtype(call, id);
     }
+  }
+  bool fits(const Column& column) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (dtypes[i] != column_dtype(column, tensors[i])) return false;
+    }
+    return true;
+  }
+  std::size_t differences(const Column& column) const noexcept {
+    std::size_t differences = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (dtypes[i] != column_dtype(column, tensors[i])) ++differences;
+    }
+    return differences;
   }
 };
 
-Nearest nearest_column(const Call& call) noexcept {
-  Nearest nearest;
-  if (call.api == ApiVersion::v1) {
-    nearest.search(std::span(kColumnsV2).first(kColumnsV2.size() - 1), call);
-  } else if (call.api == ApiVersion::v2) {
-    nearest.search(kColumnsV2, call);
-  } else {
-    if (call.world != World::arch35) nearest.search(kColumnsArch22, call);
-    if (call.world != World::arch22) nearest.search(kColumnsArch35, call);
+// One or two tables of columns.
+struct Columns {
+  std::span<const Column> first;
+  std::span<const Column> second;
+};
+
+Columns columns_of(const Call& call) noexcept {
+  if (call.api == ApiVersion::v1) return {std::span(kColumnsV2).first(kColumnsV2.size() - 1), {}};
+  if (call.api == ApiVersion::v2) return {kColumnsV2, {}};
+  if (call.relaxed()) return {kColumnsArch22, kColumnsArch35};
+  if (call.world == World::arch35) return {kColumnsArch35, {}};
+  return {kColumnsArch22, {}};
+}
+
+bool some_column_fits(const Columns& columns, const Lookup& lookup) noexcept {
+  const auto fits = [&](const Column& column) { return lookup.fits(column); };
+  return std::any_of(columns.first.begin(), columns.first.end(), fits) ||
+         std::any_of(columns.second.begin(), columns.second.end(), fits);
+}
+
+const Column& nearest_column(const Columns& columns, const Lookup& lookup) noexcept {
+  const Column* nearest = &columns.first.front();
+  for (const auto table : {columns.first, columns.second}) {
+    for (const Column& column : table) {
+      if (lookup.differences(column) < lookup.differences(*nearest)) nearest = &column;
+    }
   }
-  return nearest;
+  return *nearest;
 }
 
 std::string name(Id id) { return std::string(to_string(id)); }
@@ -179,23 +205,25 @@ Finding null_tensor(const Call& call) {
 }
 
 Finding no_column(const Call& call) {
-  const Nearest nearest = nearest_column(call);
   for (const Id id : tensors_of(call.api)) {
     const TensorDesc& desc = call.problem[id];
     if (!format_fits(desc, id)) {
       return Violation{id, name(id) + " has format " + std::string(to_string(desc.format)) + ", must be " +
                                (is_nz_weight(id) ? "FRACTAL_NZ" : "ND")};
     }
-    if (nearest.differences == 0 || !takes_part(call, id)) continue;
-    const DType given = given_dtype(call, id);
-    const DType wanted = column_dtype(*nearest.column, id);
-    if (given != wanted) {
-      return Violation{id, name(id) + (desc.present() ? " is " : " is null and stands for ") +
-                               std::string(to_string(given)) + ", must be " + std::string(to_string(wanted)) +
-                               " in the supported combination of dtypes nearest to this call"};
-    }
   }
-  return std::nullopt;
+  const Lookup lookup(call);
+  const Columns columns = columns_of(call);
+  if (some_column_fits(columns, lookup)) return std::nullopt;
+
+  const Column& nearest = nearest_column(columns, lookup);
+  std::size_t i = 0;
+  while (lookup.dtypes[i] == column_dtype(nearest, lookup.tensors[i])) ++i;
+  const Id id = lookup.tensors[i];
+  return Violation{id, name(id) + (call.problem[id].present() ? " is " : " is null and stands for ") +
+                           std::string(to_string(lookup.dtypes[i])) + ", must be " +
+                           std::string(to_string(column_dtype(nearest, id))) +
+                           " in the supported combination of dtypes nearest to this call"};
 }
 
 bool has_nothing_to_do(const Call& call) noexcept {
