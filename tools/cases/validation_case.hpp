@@ -21,11 +21,10 @@ struct ValidationCase {
 };
 
 /// Reads the cases of a JSON text. Tensors and attributes that a case leaves out are null and the default; unknown
-/// names, dtypes and formats, and values of the wrong type are errors.
-/// Throws std::runtime_error with a one-line cause that names the case.
-std::vector<ValidationCase> parse_validation_cases(std::string_view json);
+/// names, dtypes and formats, and values of the wrong type are errors. Throws InputError, with `file` as the name.
+std::vector<ValidationCase> parse_validation_cases(std::string_view json, const std::string& file = "cases");
 
-/// The same from a file. The cause does not name the file.
+/// The same from a file.
 std::vector<ValidationCase> read_validation_cases(const std::filesystem::path& path);
 
 }  // namespace mla_prolog::tools
