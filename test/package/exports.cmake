@@ -1,4 +1,6 @@
 # LIBRARY exports every function that HEADERS mark with MLA_PROLOG_API, and nothing that they do not name.
+cmake_minimum_required(VERSION 3.25)
+
 execute_process(
   COMMAND ${NM} -D --defined-only -C ${LIBRARY}
   OUTPUT_VARIABLE symbols

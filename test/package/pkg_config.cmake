@@ -1,4 +1,6 @@
 # Compiles SOURCE with what pkg-config says about the package in PREFIX, and runs it.
+cmake_minimum_required(VERSION 3.25)
+
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
 execute_process(
   COMMAND ${PKG_CONFIG} --cflags --libs mla_prolog
