@@ -41,7 +41,7 @@ std::uint64_t read_xcr0() noexcept {
 
 X86CpuState read_x86_state() noexcept {
   X86CpuState state;
-  state.max_leaf = __get_cpuid_max(0, nullptr);
+  state.max_leaf = static_cast<std::uint32_t>(__get_cpuid_max(0, nullptr));
   std::uint32_t eax = 0;
   std::uint32_t ebx = 0;
   std::uint32_t ecx = 0;

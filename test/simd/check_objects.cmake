@@ -11,13 +11,13 @@ if(PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   # Registers and mnemonics that SSE2 does not have: VEX and EVEX, BMI, and SSE3 to SSE4.2.
   string(
     CONCAT above_floor
-    "%[yz]mm|%k[0-7]|:${tab}("
-    "v[a-z]|andn |bextr|bls[imr]|mulx|pdep|pext |rorx|sarx|shlx|shrx|lzcnt|popcnt|movbe|crc32|"
+    "%[yz]mm|%k[0-7]|:[ ${tab}]+("
+    "v[a-z]|andn[ lq]|bextr|bls[imr]|mulx|pdep|pext[ lq]|rorx|sarx|shlx|shrx|lzcnt|popcnt|movbe|crc32|"
     "addsubp|haddp|hsubp|lddqu|movddup|movshdup|movsldup|pabs|palignr|phadd|phsub|pmaddub|pmulhrsw|pshufb|psign|"
     "blend|dpp|extractps|insertps|mpsadbw|packusdw|pblend|pcmpeqq|pcmpgtq|pcmp[ei]str|pextr[bdq]|phminpos|"
     "pinsr[bdq]|pmaxs[bd]|pmaxu[dw]|pmins[bd]|pminu[dw]|pmov[sz]x|pmuldq|pmulld|ptest|round[ps])")
 else()
-  set(above_floor ":${tab}([su]dot|[su]mmla|bfdot|bfmmla|bfcvt|fmlal)|${tab}z[0-9]+[.]")
+  set(above_floor ":[ ${tab}]+([su]dot|[su]mmla|bfdot|bfmmla|bfcvt|fmlal)|${tab}z[0-9]+[.]")
 endif()
 
 set(problems "")
