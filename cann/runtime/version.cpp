@@ -1,4 +1,5 @@
-// Version queries. The reported CANN version is MLA_PROLOG_CANN_VERSION: "MAJOR.MINOR[.PATCH][.alphaN|.betaN|.rcN]".
+// Facts about data types, and version queries. The reported CANN version is MLA_PROLOG_CANN_VERSION:
+// "MAJOR.MINOR[.PATCH][.alphaN|.betaN|.rcN]".
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -9,6 +10,7 @@
 
 #include "cann/runtime/api.hpp"
 #include "cann/runtime/runtime.hpp"
+#include "mla_prolog/convert.hpp"
 
 namespace mla_prolog::cann {
 namespace {
@@ -70,6 +72,50 @@ int check_package(const Site& site, const char* package, const void* result) {
 }  // namespace
 
 namespace api {
+
+std::size_t data_type_size(aclDataType dtype) noexcept {
+  switch (dtype) {
+    case ACL_DT_UNDEFINED:
+    case ACL_STRING:
+      return 0;
+    case ACL_UINT1:
+    case ACL_INT4:
+    case ACL_BOOL:
+    case ACL_INT8:
+    case ACL_UINT8:
+    case ACL_HIFLOAT8:
+    case ACL_FLOAT8_E5M2:
+    case ACL_FLOAT8_E4M3FN:
+    case ACL_FLOAT8_E8M0:
+      return 1;
+    case ACL_FLOAT16:
+    case ACL_BF16:
+    case ACL_INT16:
+    case ACL_UINT16:
+      return 2;
+    case ACL_FLOAT:
+    case ACL_INT32:
+    case ACL_UINT32:
+    case ACL_COMPLEX32:
+      return 4;
+    case ACL_COMPLEX128:
+      return 16;
+    default:
+      return 8;
+  }
+}
+
+float float16_to_float(aclFloat16 value) noexcept {
+  float result = 0;
+  decode(DType::float16, &value, 1, &result);
+  return result;
+}
+
+aclFloat16 float_to_float16(float value) noexcept {
+  aclFloat16 result = 0;
+  encode(DType::float16, &value, 1, &result);
+  return result;
+}
 
 const char* recent_error() noexcept { return take_error_message(); }
 

@@ -5,8 +5,7 @@
 #include "aclnn/acl_meta.h"
 #include "aclnn/aclnn_base.h"
 
-#pragma GCC warning \
-    "aclnnMlaPrologV2WeightNz is deprecated and will be removed in December 2026: use aclnnMlaPrologV3WeightNz"
+#warning aclnnMlaPrologV2WeightNz is deprecated and will be removed in December 2026: use aclnnMlaPrologV3WeightNz
 
 #ifdef __cplusplus
 extern "C" {
