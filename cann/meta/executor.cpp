@@ -1,0 +1,108 @@
+#include "cann/meta/executor.hpp"
+
+#include "cann/runtime/runtime.hpp"
+
+namespace mla_prolog::cann {
+namespace {
+
+int unusable_executor(const Site& site, Life life) {
+  if (life == Life::destroyed) {
+    report(Finding::executor_reused, site,
+           "the executor was used up by its phase two, or destroyed (aclSetAclOpExecutorRepeatable makes it last)");
+  } else {
+    report(Finding::invalid_handle, site, "executor was not made by this library");
+  }
+  return ACLNN_ERR_PARAM_INVALID;
+}
+
+/// 0, or the status for an executor that cannot be used (again).
+int check_executor(const Site& site, aclOpExecutor* executor) {
+  if (executor == nullptr) return refuse(site, ACLNN_ERR_PARAM_NULLPTR, "executor is null");
+  const Life life = Pool<aclOpExecutor>::instance().life(executor);
+  if (life != Life::live) return unusable_executor(site, life);
+  bool gone = false;
+  {
+    const std::lock_guard lock(Runtime::instance().mutex);
+    gone = executor->spent || executor->destroyed;
+  }
+  return gone ? unusable_executor(site, Life::destroyed) : ACLNN_SUCCESS;
+}
+
+/// Position of a tensor among the executor's operands of a kind: the one at `index` if it is that tensor, else the one
+/// that is; without a tensor, the one at `index`.
+Operand* find_operand(aclOpExecutor& executor, api::Kind kind, std::size_t index, const aclTensor* tensor) {
+  Operand* at_index = nullptr;
+  Operand* same_tensor = nullptr;
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < executor.operand_count; ++i) {
+    Operand& operand = executor.operands[i];
+    if (kind == api::Kind::input ? !operand.input : kind == api::Kind::output && !operand.output) continue;
+    if (position == index) at_index = &operand;
+    if (tensor != nullptr && operand.handle == tensor && same_tensor == nullptr) same_tensor = &operand;
+    ++position;
+  }
+  if (tensor == nullptr || (at_index != nullptr && at_index->handle == tensor)) return at_index;
+  return same_tensor;
+}
+
+}  // namespace
+
+Operand make_operand(const aclTensor* tensor, const char* name, std::size_t extent, bool input, bool output) {
+  Operand operand;
+  operand.name = name;
+  operand.input = input;
+  operand.output = output;
+  if (tensor == nullptr) return operand;
+  operand.handle = tensor;
+  operand.address = data_of(*tensor);
+  operand.offset_bytes = static_cast<std::size_t>(tensor->offset) * element_size(static_cast<DType>(tensor->dtype));
+  operand.extent = extent;
+  return operand;
+}
+
+namespace api {
+
+aclnnStatus set_repeatable(const Site& site, aclOpExecutor* executor) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = check_executor(site, executor)) return status;
+    const std::lock_guard lock(Runtime::instance().mutex);
+    executor->repeatable = true;
+    return ACLNN_SUCCESS;
+  });
+}
+
+aclnnStatus destroy(const Site& site, aclOpExecutor* executor) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = check_executor(site, executor)) return status;
+    const std::lock_guard lock(Runtime::instance().mutex);
+    executor->destroyed = true;
+    if (executor->queued == 0) Pool<aclOpExecutor>::instance().destroy(executor);
+    return ACLNN_SUCCESS;
+  });
+}
+
+aclnnStatus set_address(const Site& site, aclOpExecutor* executor, Kind kind, std::size_t index,
+                        const aclTensor* tensor, void* address) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = check_executor(site, executor)) return status;
+    if (const int status = check_tensor(site, "tensor", tensor)) return status;
+    const std::lock_guard lock(Runtime::instance().mutex);
+    Operand* operand = find_operand(*executor, kind, index, tensor);
+    if (operand == nullptr || operand->handle == nullptr) {
+      return refuse(site, ACLNN_ERR_PARAM_INVALID,
+                    "index is " + std::to_string(index) + ", and no tensor of the executor's fits");
+    }
+    operand->address = address == nullptr ? nullptr : static_cast<char*>(address) + operand->offset_bytes;
+    return ACLNN_SUCCESS;
+  });
+}
+
+aclnnStatus set_list_address(const Site& site, aclOpExecutor* executor) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = check_executor(site, executor)) return status;
+    return refuse(site, ACLNN_ERR_PARAM_INVALID, "the executor's operator takes no tensor lists");
+  });
+}
+
+}  // namespace api
+}  // namespace mla_prolog::cann

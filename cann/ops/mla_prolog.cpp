@@ -1,0 +1,303 @@
+#include "cann/ops/mla_prolog.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cann/meta/buffer_pool.hpp"
+#include "cann/meta/executor.hpp"
+#include "cann/ops/staging.hpp"
+#include "cann/runtime/runtime.hpp"
+#include "mla_prolog/plan.hpp"
+
+namespace mla_prolog::cann {
+namespace {
+
+constexpr std::array<const char*, 3> kPhaseTwoNames{"aclnnMlaProlog", "aclnnMlaPrologV2WeightNz",
+                                                    "aclnnMlaPrologV3WeightNz"};
+
+const char* family_of(ApiVersion version) { return kPhaseTwoNames[static_cast<std::size_t>(version)]; }
+
+/// The C interface's names of the tensors, for messages.
+constexpr std::array<const char*, kTensorCount> kParameterNames{"tokenX",
+                                                                "weightDq",
+                                                                "weightUqQr",
+                                                                "weightUk",
+                                                                "weightDkvKr",
+                                                                "rmsnormGammaCq",
+                                                                "rmsnormGammaCkv",
+                                                                "ropeSin",
+                                                                "ropeCos",
+                                                                "kvCacheRef",
+                                                                "krCacheRef",
+                                                                "cacheIndex",
+                                                                "dequantScaleX",
+                                                                "dequantScaleWDq",
+                                                                "dequantScaleWUqQr",
+                                                                "dequantScaleWDkvKr",
+                                                                "quantScaleCkv",
+                                                                "quantScaleCkr",
+                                                                "smoothScalesCq",
+                                                                "actualSeqLen",
+                                                                "kNopeClipAlpha",
+                                                                "queryOut",
+                                                                "queryRopeOut",
+                                                                "dequantScaleQNopeOut",
+                                                                "queryNormOut",
+                                                                "dequantScaleQNormOut"};
+
+/// The version's tensors in the order of its parameters.
+std::vector<TensorId> parameter_order(ApiVersion version) {
+  const auto all = all_tensors();
+  std::vector<TensorId> order(all.begin(), all.end());
+  if (version == ApiVersion::v3) return order;
+  // V1 and V2 have cacheIndex before the caches, and fewer tensors.
+  constexpr auto kFirstCache = static_cast<std::size_t>(TensorId::kv_cache);
+  std::rotate(order.begin() + kFirstCache, order.begin() + kFirstCache + 2, order.begin() + kFirstCache + 3);
+  std::erase_if(order, [&](TensorId id) {
+    return id == TensorId::actual_seq_len || id == TensorId::k_nope_clip_alpha || id == TensorId::query_norm ||
+           id == TensorId::dequant_scale_q_norm || (version == ApiVersion::v1 && id == TensorId::dequant_scale_q_nope);
+  });
+  return order;
+}
+
+Problem describe_call(const api::MlaPrologCall& call) {
+  Problem problem;
+  for (const TensorId id : all_tensors()) problem[id] = describe_tensor(call[id]);
+  Attributes& a = problem.attributes;
+  a.rmsnorm_epsilon_cq = call.epsilon_cq;
+  a.rmsnorm_epsilon_ckv = call.epsilon_ckv;
+  a.tile_size = call.tile_size;
+  a.qc_qr_scale = call.qc_qr_scale;
+  a.kc_scale = call.kc_scale;
+  if (call.version == ApiVersion::v3) {
+    a.cache_mode = call.cache_mode == nullptr ? "PA_BSND" : call.cache_mode;
+    a.weight_quant_mode = call.weight_quant_mode;
+    a.kv_cache_quant_mode = call.kv_cache_quant_mode;
+    a.query_quant_mode = call.query_quant_mode;
+    a.ckvkr_repo_mode = call.ckvkr_repo_mode;
+    a.quant_scale_repo_mode = call.quant_scale_repo_mode;
+    return problem;
+  }
+  a.cache_mode = call.cache_mode == nullptr ? "BNSD" : call.cache_mode;
+  const bool int8_cache = problem.kv_cache.dtype == DType::int8;
+  if (problem.token_x.dtype == DType::int8) {
+    a.weight_quant_mode = 2;
+    a.kv_cache_quant_mode = int8_cache ? 1 : 0;
+  } else if (problem.weight_uq_qr.dtype == DType::int8) {
+    a.weight_quant_mode = 1;
+    a.kv_cache_quant_mode = int8_cache ? 2 : 0;
+  }
+  a.query_quant_mode = a.kv_cache_quant_mode == 1 ? 1 : 0;
+  return problem;
+}
+
+/// The accepted call in the terms of a plan: formats that mean ND, and what V1 and V2 take and V3 does not.
+void adapt(Problem& problem, ApiVersion version) {
+  constexpr std::array kMeanNd{Format::nchw, Format::nhwc, Format::ncdhw, Format::dhwcn, Format::ncl};
+  for (const TensorId id : all_tensors()) {
+    Format& format = problem[id].format;
+    if (std::find(kMeanNd.begin(), kMeanNd.end(), format) != kMeanNd.end()) format = Format::nd;
+  }
+  if (version == ApiVersion::v3) return;
+  if (problem.attributes.kv_cache_quant_mode == 1) {
+    // One value, given 512 times.
+    problem.quant_scale_ckv = TensorDesc::dense(DType::float32, {1});
+  } else {
+    problem.dequant_scale_q_nope = {};
+  }
+}
+
+/// Whether the view's memory is dense from the second dimension on and its first dimension's steps do not overlap.
+bool is_dense_after_first(const TensorDesc& desc) {
+  TensorDesc rest = desc;
+  if (desc.rank < 1) return true;
+  rest.strides[0] = densified(desc).strides[0];
+  return rest.is_dense() && desc.strides[0] >= rest.strides[0];
+}
+
+/// A view that must be copied to be computed on, and for caches copied back.
+struct Staged {
+  TensorId id = TensorId::none;
+  TensorDesc view;
+  std::size_t offset = 0;  ///< in the staging buffer
+};
+
+class MlaPrologOperation final : public Operation {
+ public:
+  MlaPrologOperation(Plan plan, const Site& site, std::vector<Staged> staged, std::size_t staging_bytes)
+      : plan_(std::move(plan)), site_(site), staged_(std::move(staged)), staging_(staging_bytes) {
+    // A caller's workspace of any alignment does when it is large enough.
+    const std::size_t need = plan_.workspace_bytes();
+    if (need + Plan::kWorkspaceAlignment > plan_.cann_workspace_bytes()) scratch_ = Buffer(need);
+  }
+
+  std::vector<TensorId> order;  ///< tensor of each operand
+
+  int run(const Launch& launch, std::string& error) override {
+    Tensors tensors;
+    for (std::size_t i = 0; i < order.size(); ++i) tensors.set(order[i], launch.data[i]);
+    for (const Staged& staged : staged_) {
+      void* dense = staging_.data() + staged.offset;
+      gather(staged.view, tensors.get(staged.id), dense);
+      tensors.set(staged.id, dense);
+    }
+    void* workspace = scratch_.data();
+    if (workspace == nullptr) {
+      const auto address = reinterpret_cast<std::uintptr_t>(launch.workspace);
+      workspace = reinterpret_cast<void*>((address + Plan::kWorkspaceAlignment - 1) / Plan::kWorkspaceAlignment *
+                                          Plan::kWorkspaceAlignment);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
+    if (settings().verbose > 0) tell(std::chrono::steady_clock::now() - start, status);
+    if (!status.ok()) return failed(status, error);
+    for (const Staged& staged : staged_) {
+      if (!is_cache(staged.id)) continue;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (order[i] == staged.id) scatter(staged.view, staging_.data() + staged.offset, launch.data[i]);
+      }
+    }
+    return ACL_SUCCESS;
+  }
+
+ private:
+  int failed(const Status& status, std::string& error) const {
+    error = std::string(site_.function) + ": " + message(status);
+    if (status.rule == Rule::tensors_overlap) {
+      // A device computes something; what, depends on timing.
+      report(Finding::output_overlap, site_, message(status) + "; nothing was computed");
+      return ACL_SUCCESS;
+    }
+    const bool bad_index = status.rule == Rule::cache_index_range || status.rule == Rule::block_table_too_short ||
+                           status.rule == Rule::prefix_sum_decreasing;
+    if (bad_index) report(Finding::bad_index, site_, message(status));
+    return ACL_ERROR_RT_AICORE_EXCEPTION;
+  }
+
+  void tell(std::chrono::steady_clock::duration duration, const Status& status) const {
+    const Problem& problem = plan_.problem();
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    note(std::string(site_.function) + ": token_x " + problem.token_x.to_string() + ", w" +
+         std::to_string(problem.attributes.weight_quant_mode) + "kv" +
+         std::to_string(problem.attributes.kv_cache_quant_mode) + ", " + problem.attributes.cache_mode + ", " +
+         std::string(to_string(plan_.isa())) + ", " + std::to_string(us) + " us" +
+         (status.ok() ? "" : ", failed: " + message(status)));
+  }
+
+  Plan plan_;
+  Site site_;
+  std::vector<Staged> staged_;
+  Buffer staging_;
+  Buffer scratch_;
+};
+
+/// Makes the problem's tensors ones that a plan takes; returns what must be staged for that.
+std::vector<Staged> stage_views(Problem& problem, ApiVersion version, std::size_t& bytes) {
+  std::vector<Staged> staged;
+  for (const TensorId id : all_tensors()) {
+    TensorDesc& desc = problem[id];
+    if (!desc.present() || desc.is_dense()) continue;
+    const TensorDesc view = desc;
+    const bool strides_ignored = is_cache(id) && version == ApiVersion::v3 && settings().soc == Soc::ascend950;
+    const bool taken_dense = is_output(id) || strides_ignored || desc.format == Format::fractal_nz;
+    if (is_cache(id) && !strides_ignored && is_dense_after_first(desc)) continue;
+    desc = densified(view);
+    if (taken_dense || view.numel() == 0) continue;
+    staged.push_back({id, view, bytes});
+    bytes += (desc.extent_bytes() + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  }
+  return staged;
+}
+
+/// Bytes that a launch touches at a tensor's address.
+std::size_t touched_bytes(const Problem& problem, const std::vector<Staged>& staged, TensorId id) {
+  for (const Staged& s : staged) {
+    if (s.id == id) return s.view.extent_bytes();
+  }
+  return problem[id].extent_bytes();
+}
+
+/// V1 and V2 say once for each function that they are about to go.
+void tell_deprecation(const Site& site, ApiVersion version, bool phase_one) {
+  if (version == ApiVersion::v3 || settings().check == CheckLevel::off) return;
+  static std::array<std::atomic<bool>, 4> told{};
+  const std::size_t index = (version == ApiVersion::v1 ? 0U : 2U) + (phase_one ? 0U : 1U);
+  if (told[index].exchange(true)) return;
+  note(std::string("warning: ") + site.function +
+       " is deprecated and will be removed in December 2026; use aclnnMlaPrologV3WeightNz");
+}
+
+int refuse_version(const Site& site, ApiVersion version) {
+  return refuse(site, ACLNN_ERR_RUNTIME_ERROR,
+                std::string(family_of(version)) + " does not exist on " + settings().soc_name);
+}
+
+}  // namespace
+
+namespace api {
+
+aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, std::uint64_t* workspace_bytes,
+                                 aclOpExecutor** result) noexcept {
+  return guarded([&]() -> int {
+    tell_deprecation(site, call.version, true);
+    for (const TensorId id : all_tensors()) {
+      if (const int status = check_tensor(site, kParameterNames[static_cast<std::size_t>(id)], call[id])) return status;
+    }
+    Problem problem = describe_call(call);
+    const CheckReport checked = check(problem, {Domain::strict, settings().soc, call.version});
+    const bool before_pointers = checked.code == StatusCode::runtime_error ||
+                                 checked.code == StatusCode::mode_refused || checked.code == StatusCode::param_nullptr;
+    if (!before_pointers && (result == nullptr || workspace_bytes == nullptr)) {
+      return refuse(site, ACLNN_ERR_PARAM_NULLPTR, result == nullptr ? "executor is null" : "workspaceSize is null");
+    }
+    if (checked.code != StatusCode::success) return refuse(site, static_cast<int>(checked.code), checked.message);
+
+    auto* executor = Pool<aclOpExecutor>::instance().create();
+    executor->family = family_of(call.version);
+    executor->site = site;
+    executor->workspace_bytes = checked.cann_workspace_bytes;
+    const auto give_up = [&](int status, const std::string& text) {
+      Pool<aclOpExecutor>::instance().destroy(executor);
+      return refuse(site, status, text);
+    };
+    // Without tokens no byte is written, whatever else the call says.
+    if (checked.cann_workspace_bytes > 0 && problem.token_x.numel() > 0) {
+      adapt(problem, call.version);
+      std::size_t staging_bytes = 0;
+      std::vector<Staged> staged = stage_views(problem, call.version, staging_bytes);
+      Result<Plan> plan =
+          make_plan(problem, {.domain = Domain::relaxed, .profile = device_profile(), .threads = settings().threads});
+      if (!plan.ok()) return give_up(static_cast<int>(plan.error().status.code), plan.error().message);
+      auto order = parameter_order(call.version);
+      for (const TensorId id : order) {
+        executor->add(make_operand(call[id], kParameterNames[static_cast<std::size_t>(id)],
+                                   touched_bytes(problem, staged, id), !is_output(id), is_output(id) || is_cache(id)));
+      }
+      try {
+        auto operation = std::make_unique<MlaPrologOperation>(std::move(*plan), site, std::move(staged), staging_bytes);
+        operation->order = std::move(order);
+        executor->operation = std::move(operation);
+      } catch (const std::bad_alloc&) {
+        return give_up(ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
+      }
+    }
+    *workspace_bytes = checked.cann_workspace_bytes;
+    *result = executor;
+    return ACLNN_SUCCESS;
+  });
+}
+
+aclnnStatus mla_prolog_phase_two(const Site& site, ApiVersion version, void* workspace, std::uint64_t workspace_bytes,
+                                 aclOpExecutor* executor, const void* stream) noexcept {
+  return guarded([&]() -> int {
+    tell_deprecation(site, version, false);
+    if (version != ApiVersion::v3 && settings().soc == Soc::ascend950) return refuse_version(site, version);
+    return launch(site, family_of(version), workspace, workspace_bytes, executor, stream);
+  });
+}
+
+}  // namespace api
+}  // namespace mla_prolog::cann

@@ -1,0 +1,16 @@
+// Copies between a strided view and a dense image of it.
+#pragma once
+
+#include <cstddef>
+
+#include "mla_prolog/tensor.hpp"
+
+namespace mla_prolog::cann {
+
+/// The dense description with the same dtype, format and shape.
+TensorDesc densified(const TensorDesc& view);
+
+void gather(const TensorDesc& view, const void* source, void* dense);
+void scatter(const TensorDesc& view, const void* dense, void* destination);
+
+}  // namespace mla_prolog::cann

@@ -1,0 +1,291 @@
+// Initialisation, devices and contexts.
+#include <algorithm>
+#include <string>
+
+#include "cann/runtime/api.hpp"
+#include "cann/runtime/runtime.hpp"
+
+namespace mla_prolog::cann {
+namespace {
+
+/// The calling thread's context, as set last.
+thread_local std::shared_ptr<Context> thread_context;
+
+bool valid_device(std::int32_t device) {
+  return device >= 0 && static_cast<std::uint32_t>(device) < settings().device_count;
+}
+
+int bad_device(const Site& site, std::int32_t device) {
+  return refuse(site, ACL_ERROR_RT_INVALID_DEVICEID,
+                "deviceId is " + std::to_string(device) + ", there are " + std::to_string(settings().device_count));
+}
+
+/// Waits for all work of a context (null: of a device).
+int synchronize(const Context* context, std::int32_t device) {
+  Runtime& runtime = Runtime::instance();
+  std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>> awaited;
+  Clock reached;
+  {
+    const std::lock_guard lock(runtime.mutex);
+    for (const StreamEntry& entry : runtime.stream_entries) {
+      if (entry.stream == nullptr) continue;
+      const Context* owner = entry.stream->context().get();
+      if (context != nullptr ? owner != context : owner->device() != device) continue;
+      awaited.emplace_back(entry.stream, entry.stream->issued());
+      reached.join(entry.stream->clock);
+    }
+  }
+  int status = ACL_SUCCESS;
+  for (const auto& [stream, number] : awaited) {
+    stream->wait(number);
+    std::string text;
+    const int error = stream->take_error(text);
+    if (error != 0 && status == 0) {
+      set_error_message(text);
+      status = error;
+    }
+  }
+  const std::lock_guard lock(runtime.mutex);
+  runtime.host.join(reached);
+  return status;
+}
+
+/// Ends a context; its streams finish their work first.
+void end_context(const std::shared_ptr<Context>& context) {
+  synchronize(context.get(), context->device());
+  context->destroyed = true;
+  std::shared_ptr<Stream> stream;
+  {
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    stream = std::move(context->default_stream);
+    if (stream != nullptr) {
+      StreamEntry& entry = runtime.stream_entries[stream->id()];
+      entry.last_number = stream->issued();
+      entry.stream = nullptr;
+    }
+  }
+  if (stream != nullptr) stream->stop();
+}
+
+}  // namespace
+
+std::shared_ptr<Context> current_context() {
+  if (thread_context != nullptr && thread_context->destroyed) thread_context = nullptr;
+  return thread_context;
+}
+
+namespace api {
+
+aclError init(const Site& site) noexcept {
+  return guarded([&]() -> int {
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    runtime.missing_init_reported = false;
+    if (runtime.init_count++ > 0) return refuse(site, ACL_ERROR_REPEAT_INITIALIZE, "aclInit was called already");
+    if (settings().verbose > 0) {
+      note("emulated CANN " + settings().cann_version + " on this CPU, " + settings().soc_name + "; no device is used");
+    }
+    return ACL_SUCCESS;
+  });
+}
+
+aclError finalize(const Site& site) noexcept {
+  return guarded([&]() -> int {
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    if (runtime.init_count == 0) return refuse(site, ACL_ERROR_REPEAT_FINALIZE, "there is no aclInit to undo");
+    if (--runtime.init_count > 0) return ACL_SUCCESS;
+    runtime.memory.report_leaks(site);
+    for (StreamEntry& entry : runtime.stream_entries) {
+      if (entry.stream == nullptr || runtime.streams.find(entry.stream.get()) == nullptr) continue;
+      report(Finding::leak, site, "a stream created at " + describe_code(entry.created.caller) + " still exists");
+    }
+    for (const auto& [handle, event] : runtime.events.live()) {
+      report(Finding::leak, site, "an event created at " + describe_code(event->created.caller) + " still exists");
+    }
+    return ACL_SUCCESS;
+  });
+}
+
+aclError set_device(const Site& site, std::int32_t device) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = require_init(site)) return status;
+    if (!valid_device(device)) return bad_device(site, device);
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    Device& d = runtime.devices[static_cast<std::size_t>(device)];
+    ++d.set_count;
+    if (d.primary == nullptr) {
+      d.primary = std::make_shared<Context>(device, true);
+      runtime.contexts.add(d.primary);
+    }
+    thread_context = d.primary;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError reset_device(const Site& site, std::int32_t device, bool force) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = require_init(site)) return status;
+    if (!valid_device(device)) return bad_device(site, device);
+    Runtime& runtime = Runtime::instance();
+    std::shared_ptr<Context> ended;
+    {
+      const std::lock_guard lock(runtime.mutex);
+      Device& d = runtime.devices[static_cast<std::size_t>(device)];
+      if (d.set_count == 0) return refuse(site, ACL_ERROR_RT_INVALID_DEVICEID, "the device was not set");
+      d.set_count = force ? 0 : d.set_count - 1;
+      if (d.set_count > 0) return ACL_SUCCESS;
+      ended = std::move(d.primary);
+      d.primary = nullptr;
+      runtime.contexts.remove(ended.get());
+    }
+    end_context(ended);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError get_device(const Site& site, std::int32_t* device) noexcept {
+  return guarded([&]() -> int {
+    if (device == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "deviceId is null");
+    const auto context = require_context(site);
+    if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
+    *device = context->device();
+    return ACL_SUCCESS;
+  });
+}
+
+aclError device_count(const Site& site, std::uint32_t* count) noexcept {
+  return guarded([&]() -> int {
+    if (count == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "count is null");
+    *count = settings().device_count;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError synchronize_device(const Site& site) noexcept {
+  return guarded([&]() -> int {
+    if (const int status = require_init(site)) return status;
+    const auto context = require_context(site);
+    if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
+    return synchronize(nullptr, context->device());
+  });
+}
+
+aclError run_mode(const Site& site, aclrtRunMode* mode) noexcept {
+  return guarded([&]() -> int {
+    if (mode == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "runMode is null");
+    *mode = ACL_HOST;
+    return ACL_SUCCESS;
+  });
+}
+
+const char* soc_name() noexcept { return settings().soc_name.c_str(); }
+
+aclError create_context(const Site& site, aclrtContext* context, std::int32_t device) noexcept {
+  return guarded([&]() -> int {
+    if (context == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "context is null");
+    if (const int status = require_init(site)) return status;
+    if (!valid_device(device)) return bad_device(site, device);
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    thread_context = std::make_shared<Context>(device, false);
+    *context = runtime.contexts.add(thread_context);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError destroy_context(const Site& site, aclrtContext context) noexcept {
+  return guarded([&]() -> int {
+    if (context == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "context is null");
+    Runtime& runtime = Runtime::instance();
+    std::shared_ptr<Context> ended;
+    {
+      const std::lock_guard lock(runtime.mutex);
+      ended = runtime.contexts.find(context);
+      if (ended == nullptr || ended->primary()) {
+        report(Finding::invalid_handle, site,
+               ended == nullptr ? "context does not exist (never created, or destroyed already)"
+                                : "context belongs to aclrtSetDevice: aclrtResetDevice ends it");
+        return ended == nullptr ? ACL_ERROR_RT_CONTEXT_NULL : ACL_ERROR_INVALID_PARAM;
+      }
+      runtime.contexts.remove(context);
+    }
+    end_context(ended);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError set_current_context(const Site& site, aclrtContext context) noexcept {
+  return guarded([&]() -> int {
+    if (context == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "context is null");
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    auto found = runtime.contexts.find(context);
+    if (found == nullptr) {
+      report(Finding::invalid_handle, site, "context does not exist (never created, or destroyed already)");
+      return ACL_ERROR_RT_CONTEXT_NULL;
+    }
+    thread_context = std::move(found);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError get_current_context(const Site& site, aclrtContext* context) noexcept {
+  return guarded([&]() -> int {
+    if (context == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "context is null");
+    const auto current = current_context();
+    if (current == nullptr) return refuse(site, ACL_ERROR_RT_CONTEXT_NULL, "the calling thread has no context");
+    *context = current.get();
+    return ACL_SUCCESS;
+  });
+}
+
+namespace {
+
+/// Options of the whole process; contexts have their own.
+std::array<std::int64_t, 3> process_options{};
+
+std::int64_t* find_option(const Site& site, bool per_context, aclSysParamOpt option, int& status) {
+  const auto index = static_cast<std::size_t>(option);
+  if (index >= process_options.size()) {
+    status = refuse(site, ACL_ERROR_INVALID_PARAM, "opt is " + std::to_string(static_cast<int>(option)));
+    return nullptr;
+  }
+  if (!per_context) return &process_options[index];
+  const auto context = require_context(site);
+  if (context == nullptr) {
+    status = ACL_ERROR_RT_CONTEXT_NULL;
+    return nullptr;
+  }
+  return &context->options[index];
+}
+
+}  // namespace
+
+aclError set_option(const Site& site, bool per_context, aclSysParamOpt option, std::int64_t value) noexcept {
+  return guarded([&]() -> int {
+    int status = ACL_SUCCESS;
+    std::int64_t* slot = find_option(site, per_context, option, status);
+    if (slot == nullptr) return status;
+    const std::lock_guard lock(Runtime::instance().mutex);
+    *slot = value;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError get_option(const Site& site, bool per_context, aclSysParamOpt option, std::int64_t* value) noexcept {
+  return guarded([&]() -> int {
+    if (value == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "value is null");
+    int status = ACL_SUCCESS;
+    const std::int64_t* slot = find_option(site, per_context, option, status);
+    if (slot == nullptr) return status;
+    const std::lock_guard lock(Runtime::instance().mutex);
+    *value = *slot;
+    return ACL_SUCCESS;
+  });
+}
+
+}  // namespace api
+}  // namespace mla_prolog::cann

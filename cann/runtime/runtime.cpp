@@ -1,0 +1,112 @@
+#include "cann/runtime/runtime.hpp"
+
+#include <string>
+
+namespace mla_prolog::cann {
+
+Runtime& Runtime::instance() {
+  static Runtime* const runtime = new Runtime;
+  return *runtime;
+}
+
+int refuse(const Site& site, int status, const std::string& text) {
+  set_error_message(std::string(site.function) + " returned " + std::to_string(status) + ": " + text);
+  return status;
+}
+
+int require_init(const Site& site) {
+  Runtime& runtime = Runtime::instance();
+  {
+    const std::lock_guard lock(runtime.mutex);
+    if (runtime.init_count > 0) return ACL_SUCCESS;
+    if (runtime.missing_init_reported) {
+      return settings().check == CheckLevel::error ? refuse(site, ACL_ERROR_UNINITIALIZE, "aclInit was not called")
+                                                   : ACL_SUCCESS;
+    }
+    runtime.missing_init_reported = true;
+  }
+  return report(Finding::missing_init, site, "aclInit was not called, or aclFinalize was called already")
+             ? ACL_ERROR_UNINITIALIZE
+             : ACL_SUCCESS;
+}
+
+std::shared_ptr<Context> require_context(const Site& site) {
+  std::shared_ptr<Context> context = current_context();
+  if (context == nullptr) {
+    report(Finding::missing_device, site,
+           "the calling thread has no context: aclrtSetDevice or aclrtSetCurrentContext was not called in it");
+  }
+  return context;
+}
+
+std::shared_ptr<Stream> make_stream(Runtime& runtime, std::shared_ptr<Context> context, const Site& site) {
+  // A destroyed stream's id can serve again: its work is done and its numbers go on.
+  std::uint32_t id = 0;
+  while (id < runtime.stream_entries.size() && runtime.stream_entries[id].stream != nullptr) ++id;
+  if (id == runtime.stream_entries.size()) runtime.stream_entries.emplace_back();
+  StreamEntry& entry = runtime.stream_entries[id];
+  entry.stream = std::make_shared<Stream>(id, entry.last_number, std::move(context));
+  entry.created = site;
+  return entry.stream;
+}
+
+std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& status) {
+  Runtime& runtime = Runtime::instance();
+  if (handle != nullptr) {
+    const std::lock_guard lock(runtime.mutex);
+    if (std::shared_ptr<Stream> stream = runtime.streams.find(handle)) return stream;
+    report(Finding::invalid_handle, site, "stream does not exist (never created, or destroyed already)");
+    status = ACL_ERROR_RT_INVALID_HANDLE;
+    return nullptr;
+  }
+  const std::shared_ptr<Context> context = require_context(site);
+  if (context == nullptr) {
+    status = ACL_ERROR_RT_CONTEXT_NULL;
+    return nullptr;
+  }
+  const std::lock_guard lock(runtime.mutex);
+  if (context->default_stream == nullptr) context->default_stream = make_stream(runtime, context, site);
+  return context->default_stream;
+}
+
+bool check_races(Runtime& runtime, const Site& site, Stream& stream, std::span<const Use> uses) {
+  stream.clock.join(runtime.host);
+  bool refused = false;
+  for (const Use& use : uses) {
+    if (use.range.allocation == nullptr || use.range.usable == 0) continue;
+    const auto other = Memory::conflict(*use.range.allocation, use.range.offset, use.range.offset + use.range.usable,
+                                        use.write, stream.clock);
+    if (!other) continue;
+    refused |= report(
+        Finding::stream_race, site,
+        std::string(use.argument) + " is " + (use.write ? "written" : "read") + " while work of another stream " +
+            (other->write ? "writes" : "reads") + " it, with no event or synchronisation between them: " +
+            runtime.memory.describe(reinterpret_cast<void*>(use.range.allocation->address + use.range.offset),
+                                    {Place::device, use.range.allocation, use.range.offset}));
+  }
+  return refused;
+}
+
+void take_hold(Runtime& runtime, Stream& stream, Task& task, std::span<const Use> uses) {
+  for (const Use& use : uses) {
+    if (use.range.allocation == nullptr || use.range.usable == 0) continue;
+    Memory::record(
+        *use.range.allocation,
+        {stream.id(), stream.next_number(), use.range.offset, use.range.offset + use.range.usable, use.write},
+        runtime.host);
+    runtime.memory.pin(*use.range.allocation);
+    task.pins[task.pin_count++] = use.range.allocation;
+  }
+}
+
+void settle(Runtime& runtime, std::unique_lock<std::mutex>& lock, const Allocation& allocation) {
+  std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>> awaited;
+  for (const Access& access : allocation.accesses) {
+    if (const auto& stream = runtime.stream_entries[access.stream].stream) awaited.emplace_back(stream, access.number);
+  }
+  lock.unlock();
+  for (const auto& [stream, number] : awaited) stream->wait(number);
+  lock.lock();
+}
+
+}  // namespace mla_prolog::cann

@@ -1,0 +1,97 @@
+#include "cann/runtime/stream.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "cann/runtime/runtime.hpp"
+
+namespace mla_prolog::cann {
+
+Stream::Stream(std::uint32_t id, std::uint64_t first_number, std::shared_ptr<Context> context)
+    : id_(id),
+      context_(std::move(context)),
+      ring_(kSlots),
+      issued_(first_number),
+      queued_(first_number),
+      completed_(first_number) {}
+
+Stream::~Stream() { stop(); }
+
+std::unique_lock<std::mutex> Stream::begin(Task*& slot) {
+  std::unique_lock<std::mutex> producer(producer_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return queued_ - completed_ < kSlots; });
+  // Most streams of a program that only checks phase one never run anything: no thread before the first task.
+  if (!worker_.joinable() && !stopping_) worker_ = std::thread([this] { work(); });
+  slot = &ring_[(queued_ + 1) % kSlots];
+  slot->pin_count = 0;
+  slot->error.clear();
+  return producer;
+}
+
+void Stream::commit(const Clock& host) {
+  clock.join(host);
+  clock.raise(id_, ++issued_);
+  const std::lock_guard lock(mutex_);
+  queued_ = issued_;
+  changed_.notify_all();
+}
+
+bool Stream::wait(std::uint64_t number, std::int32_t timeout_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto reached = [&] { return completed_ >= number; };
+  if (timeout_ms < 0) {
+    changed_.wait(lock, reached);
+    return true;
+  }
+  return changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
+}
+
+bool Stream::done(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return completed_ >= number;
+}
+
+int Stream::take_error(std::string& text) {
+  const std::lock_guard lock(mutex_);
+  const int error = error_;
+  text = std::move(error_text_);
+  error_text_.clear();
+  error_ = 0;
+  return error;
+}
+
+void Stream::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (worker_.joinable()) worker_.join();
+}
+
+void Stream::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return completed_ < queued_ || stopping_; });
+    if (completed_ == queued_) return;
+    Task& task = ring_[(completed_ + 1) % kSlots];
+    lock.unlock();
+    const int status = task.function(task);
+    task.owner.reset();
+    if (task.pin_count > 0) {
+      Runtime& runtime = Runtime::instance();
+      const std::lock_guard guard(runtime.mutex);
+      for (std::size_t i = 0; i < task.pin_count; ++i) runtime.memory.unpin(*task.pins[i]);
+    }
+    lock.lock();
+    if (status != 0 && error_ == 0) {
+      error_ = status;
+      error_text_ = task.error;
+    }
+    ++completed_;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace mla_prolog::cann

@@ -1,0 +1,14 @@
+# Source this file: it points the environment that CANN programs are built and run with at this tree.
+if [ -n "${BASH_SOURCE:-}" ]; then
+  _mla_prolog_env="${BASH_SOURCE[0]}"
+elif [ -n "${ZSH_VERSION:-}" ]; then
+  _mla_prolog_env="${(%):-%x}"
+else
+  _mla_prolog_env="./set_env.sh"
+fi
+_mla_prolog_env="$(cd "$(dirname "$_mla_prolog_env")" && pwd)"
+export ASCEND_HOME_PATH="$_mla_prolog_env"
+export ASCEND_TOOLKIT_HOME="$_mla_prolog_env"
+export ASCEND_OPP_PATH="$_mla_prolog_env/opp"
+export LD_LIBRARY_PATH="$_mla_prolog_env/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+unset _mla_prolog_env

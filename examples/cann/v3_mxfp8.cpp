@@ -1,0 +1,55 @@
+// The third version, MXFP8 throughout, the latent cache quantised per tensor. Ascend 950 only.
+#include "aclnnop/aclnn_mla_prolog_v3_weight_nz.h"
+#include "session.hpp"
+
+using example::CacheMode;
+using example::Session;
+using example::Tensor;
+using example::Workspace;
+
+int main() {
+  Session session;
+  const int64_t he = 7168, hcq = 1536, hckv = 512, n = 128, d = 128, dr = 64;
+  const Tensor token_x = Tensor::nd(ACL_FLOAT8_E4M3FN, {8, 1, he}).fill(1, 97);
+  const Tensor weight_dq = Tensor::nz(ACL_FLOAT8_E4M3FN, he, hcq).fill(2, 61);
+  const Tensor weight_uq_qr = Tensor::nz(ACL_FLOAT8_E4M3FN, hcq, n * (d + dr)).fill(3, 53);
+  const Tensor weight_uk = Tensor::nd(ACL_BF16, {n, d, hckv}).fill(4, 59);
+  const Tensor weight_dkv_kr = Tensor::nz(ACL_FLOAT8_E4M3FN, he, hckv + dr).fill(5, 67);
+  const Tensor gamma_cq = Tensor::nd(ACL_BF16, {hcq}).fill(6, 31);
+  const Tensor gamma_ckv = Tensor::nd(ACL_BF16, {hckv}).fill(7, 37);
+  const Tensor rope_sin = Tensor::nd(ACL_BF16, {8, 1, dr}).fill(8, 41);
+  const Tensor rope_cos = Tensor::nd(ACL_BF16, {8, 1, dr}).fill(9, 43);
+  const Tensor cache_index = Tensor::nd(ACL_INT64, {8, 1}).count();
+  const Tensor kv_cache = Tensor::nd(ACL_FLOAT8_E4M3FN, {1, 16, 1, hckv}).fill(10, 3);
+  const Tensor kr_cache = Tensor::nd(ACL_BF16, {1, 16, 1, dr}).fill(11, 3);
+  const Tensor dequant_scale_x = Tensor::nd(ACL_FLOAT8_E8M0, {8, he / 32}).fill(12, 29);
+  const Tensor dequant_scale_w_dq = Tensor::nd(ACL_FLOAT8_E8M0, {hcq, he / 32}).fill(13, 23);
+  const Tensor dequant_scale_w_uq_qr = Tensor::nd(ACL_FLOAT8_E8M0, {n * (d + dr), hcq / 32}).fill(14, 19);
+  const Tensor dequant_scale_w_dkv_kr = Tensor::nd(ACL_FLOAT8_E8M0, {hckv + dr, he / 32}).fill(15, 17);
+  const Tensor quant_scale_ckv = Tensor::nd(ACL_FLOAT, {1}).fill(16, 13);
+  const Tensor dequant_scale_q_nope = Tensor::nd(ACL_FLOAT, {8, n, 1});
+  const Tensor query = Tensor::nd(ACL_FLOAT8_E4M3FN, {8, 1, n, hckv});
+  const Tensor query_rope = Tensor::nd(ACL_BF16, {8, 1, n, dr});
+
+  CacheMode cache_mode("PA_BSND");
+  uint64_t workspace_size = 0;
+  aclOpExecutor* executor = nullptr;
+  example::check(aclnnMlaPrologV3WeightNzGetWorkspaceSize(
+                     token_x.get(), weight_dq.get(), weight_uq_qr.get(), weight_uk.get(), weight_dkv_kr.get(),
+                     gamma_cq.get(), gamma_ckv.get(), rope_sin.get(), rope_cos.get(), kv_cache.get(), kr_cache.get(),
+                     cache_index.get(), dequant_scale_x.get(), dequant_scale_w_dq.get(), dequant_scale_w_uq_qr.get(),
+                     dequant_scale_w_dkv_kr.get(), quant_scale_ckv.get(), nullptr, nullptr, nullptr, nullptr, 1e-5,
+                     1e-5, cache_mode.get(), 3, 1, 1, 0, 0, 128, 1.0, 1.0, query.get(), query_rope.get(),
+                     dequant_scale_q_nope.get(), nullptr, nullptr, &workspace_size, &executor),
+                 "aclnnMlaPrologV3WeightNzGetWorkspaceSize");
+  {
+    const Workspace workspace(workspace_size);
+    example::check(aclnnMlaPrologV3WeightNz(workspace.get(), workspace.size(), executor, session.stream()),
+                   "aclnnMlaPrologV3WeightNz");
+    example::check(aclrtSynchronizeStream(session.stream()), "aclrtSynchronizeStream");
+  }
+  example::print_sum("query", query);
+  example::print_sum("query_rope", query_rope);
+  example::print_sum("kv_cache", kv_cache);
+  return 0;
+}

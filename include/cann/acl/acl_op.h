@@ -1,0 +1,8 @@
+/* Graph-style single operators are not emulated; the header exists for programs that include it. */
+#ifndef MLA_PROLOG_CANN_ACL_OP_H
+#define MLA_PROLOG_CANN_ACL_OP_H
+
+#include "acl_base.h"
+#include "acl_rt.h"
+
+#endif
