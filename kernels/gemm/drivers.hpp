@@ -305,17 +305,19 @@ template <typename Type>
 constexpr PanelTable kPanelTable =
     make_panel_table<Type>(std::make_integer_sequence<int, VectorSet::kPanelVectors * kPanelTokens>());
 
-// Brings the lines of the next batch's panels into the second-level cache, a share at a time.
-struct NextBatch {
-  const std::uint8_t* weight;
-  std::ptrdiff_t panel_stride;
-  std::int64_t panels;
-  std::int64_t lines;  // of 64 bytes, per panel
+// Brings what comes next into the second-level cache, a share at a time.
+struct Prefetcher {
+  GemmPrefetch what;
+  std::int64_t lines_per_piece;
+  std::int64_t lines;
   std::int64_t done = 0;
 
-  void prefetch(std::int64_t until) {
+  explicit Prefetcher(const GemmPrefetch& next)
+      : what(next), lines_per_piece(next.bytes / 64), lines(next.data == nullptr ? 0 : next.pieces * lines_per_piece) {}
+
+  void advance(std::int64_t until) {
     for (; done < until; ++done) {
-      VectorSet::prefetch_l2(weight + done / lines * panel_stride + done % lines * 64);
+      VectorSet::prefetch_l2(what.data + done / lines_per_piece * what.stride + done % lines_per_piece * 64);
     }
   }
 };
@@ -334,13 +336,15 @@ void packed(const GemmArgs& args) {
     const std::int64_t columns = min_of(kBatchColumns<Type>, args.columns - n0);
     const std::uint8_t* weight = args.weight + n0 / kNzColumns * args.panel_stride;
     pack_panels<Type>(weight, args.panel_stride, args.row_stride, columns, args.k, panels);
-    const bool last = n0 + columns >= args.columns;
-    NextBatch next{last ? args.next : weight + columns / kNzColumns * args.panel_stride, args.panel_stride,
-                   columns / kNzColumns, args.k * args.row_stride / 64};
-    if (args.row_stride != kPanelBytes) {  // row-major: the batch's columns stand side by side
-      next.weight = nullptr;
+    GemmPrefetch next = args.next;
+    if (n0 + columns < args.columns && args.row_stride == kPanelBytes) {
+      next = {weight + columns / kNzColumns * args.panel_stride, args.panel_stride, columns / kNzColumns,
+              args.k * kPanelBytes};
+    } else if (n0 + columns < args.columns) {  // rows of a row-major matrix: the next batch's columns
+      next = {weight + columns / kNzColumns * args.panel_stride, args.row_stride, args.k,
+              columns / kNzColumns * kPanelBytes};
     }
-    const std::int64_t lines = next.weight == nullptr ? 0 : next.panels * next.lines;
+    Prefetcher prefetcher(next);
     for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
       const std::int64_t width = min_of(kPanelColumns, columns - j);
       const TileFunction(&functions)[kPanelTokens] = kPanelTable<Type>.function[width / kWidth - 1];
@@ -352,7 +356,7 @@ void packed(const GemmArgs& args) {
       for (std::int64_t g = 0; g < groups; ++g) {
         const std::int64_t first = g * args.group;
         const std::int64_t tokens = min_of(args.group, args.tokens - first);
-        if (j + kPanelColumns >= columns) next.prefetch(lines * (g + 1) / groups);
+        if (j + kPanelColumns >= columns) prefetcher.advance(prefetcher.lines * (g + 1) / groups);
         functions[tokens - 1](Tile{reinterpret_cast<const std::uint8_t*>(panels + j * steps), 0, 0, args.k, x,
                                    static_cast<std::uint32_t*>(args.c) + first * args.ldc + n0 + j, args.ldc,
                                    args.accumulate, scales, width});
@@ -376,6 +380,9 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
   functions.scratch_bytes = &scratch_bytes<Type>;
   functions.in_place = &in_place<Type>;
   functions.packed = &packed<Type>;
+  functions.in_place_columns = [](std::int64_t group) {
+    return std::int64_t{kInPlaceTable<Type>.rows[group - 1].units} * Type::Decoder::kColumns;
+  };
   functions.in_place_group = kMaxInPlaceTokens<Type>;
   functions.packed_group = kPanelTokens;
   functions.packed_from = packed_from;

@@ -34,6 +34,14 @@ struct GemmX {
   void* packed = nullptr;  // x_bytes(tokens, k) bytes, 64-byte aligned
 };
 
+// Memory that will be wanted soon: pieces of `bytes` bytes, `stride` apart.
+struct GemmPrefetch {
+  const std::uint8_t* data = nullptr;
+  std::ptrdiff_t stride = 0;
+  std::int64_t pieces = 0;
+  std::int64_t bytes = 0;
+};
+
 struct GemmArgs {
   const std::uint8_t* weight = nullptr;         // first panel of the range, first k of the range
   std::ptrdiff_t panel_stride = 0;              // bytes
@@ -47,9 +55,9 @@ struct GemmArgs {
   std::int64_t group = 1;
   void* c = nullptr;  // float32 or int32 [tokens][ldc]
   std::int64_t ldc = 0;
-  bool accumulate = false;             // add to C rather than store
-  void* scratch = nullptr;             // scratch_bytes(k) bytes, 64-byte aligned
-  const std::uint8_t* next = nullptr;  // what will be multiplied next, for prefetching; may be null
+  bool accumulate = false;  // add to C rather than store
+  void* scratch = nullptr;  // scratch_bytes(k) bytes, 64-byte aligned
+  GemmPrefetch next = {};   // what the next call will read; used by `packed`
 };
 
 // The kernels of one operand type.
@@ -63,6 +71,8 @@ struct GemmFunctions {
   // Decodes a panel of columns into scratch and uses it for all groups: for many tokens. group == packed_group.
   void (*packed)(const GemmArgs& args);
   std::int64_t in_place_group;
+  // The columns that `in_place` takes side by side with groups of this many tokens: calls of this width stream best.
+  std::int64_t (*in_place_columns)(std::int64_t group);
   std::int64_t packed_group;
   // From how many tokens on `packed` wins (measured).
   std::int64_t packed_from;

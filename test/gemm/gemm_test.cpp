@@ -166,8 +166,7 @@ std::vector<std::uint32_t> computed(const Case& c, const Operands& o, const Gemm
                                             .c = padded.data(),
                                             .ldc = ldc,
                                             .accumulate = k0 != 0,
-                                            .scratch = scratch.data(),
-                                            .next = nullptr});
+                                            .scratch = scratch.data()});
     CHECK(x.intact());
     CHECK(scratch.intact());
   }
