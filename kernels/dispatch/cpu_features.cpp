@@ -21,6 +21,7 @@ constexpr FeatureName kInstructionNames[] = {
     {CpuFeature::avx512dq, "AVX512DQ"}, {CpuFeature::avx512vl, "AVX512VL"},
     {CpuFeature::avx512cd, "AVX512CD"}, {CpuFeature::avx512_vnni, "AVX512_VNNI"},
     {CpuFeature::asimd, "ASIMD"},       {CpuFeature::asimddp, "ASIMDDP"},
+    {CpuFeature::f16c, "F16C"},
 };
 
 constexpr FeatureName kRegisterNames[] = {
@@ -95,6 +96,7 @@ CpuFeatures decode_x86(const X86CpuState& state) noexcept {
   features.add(CpuFeature::sse4_2, bit(state.leaf1_ecx, 20));
   features.add(CpuFeature::fma, bit(state.leaf1_ecx, 12));
   features.add(CpuFeature::avx, bit(state.leaf1_ecx, 28));
+  features.add(CpuFeature::f16c, bit(state.leaf1_ecx, 29));
   if (state.max_leaf >= 7) {
     features.add(CpuFeature::avx2, bit(state.leaf7_ebx, 5));
     features.add(CpuFeature::avx512f, bit(state.leaf7_ebx, 16));

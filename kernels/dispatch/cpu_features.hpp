@@ -23,6 +23,7 @@ enum class CpuFeature : std::uint32_t {
   os_zmm = 1u << 11,
   asimd = 1u << 12,
   asimddp = 1u << 13,
+  f16c = 1u << 14,
 };
 
 class CpuFeatures {

@@ -22,7 +22,7 @@ using enum CpuFeature;
 constexpr std::array kSpecs{
     Spec{Isa::scalar, "scalar", CpuFeatures()},
     Spec{Isa::sse4_2, "sse4.2", CpuFeatures(sse4_2)},
-    Spec{Isa::avx2, "avx2", CpuFeatures(avx, avx2, fma, os_ymm)},
+    Spec{Isa::avx2, "avx2", CpuFeatures(avx, avx2, fma, f16c, os_ymm)},
     Spec{Isa::avx512, "avx512",
          CpuFeatures(avx, avx2, fma, avx512f, avx512bw, avx512dq, avx512vl, avx512cd, os_ymm, os_zmm)},
     Spec{Isa::avx512_vnni, "avx512-vnni",

@@ -1,9 +1,9 @@
 #include "runtime/backend/backends.hpp"
 
-#include <cstdlib>
 #include <string>
 
 #include "mla_prolog/system.hpp"
+#include "runtime/backend/cpu/executor.hpp"
 #include "runtime/backend/reference.hpp"
 
 namespace mla_prolog {
@@ -14,20 +14,17 @@ Error unavailable(const std::string& option, std::string_view name, const std::s
           option + " " + std::string(name) + ": " + why};
 }
 
-// The set asked for by option, else by the environment; empty when the environment names none that exists.
-Result<Isa> requested_isa(const PlanOptions& options) {
-  if (options.isa != Isa::automatic) return options.isa;
-  const char* name = std::getenv("MLA_PROLOG_ISA");
-  if (name == nullptr || *name == '\0') return Isa::automatic;
-  if (const auto isa = parse<Isa>(name)) return *isa;
-  return unavailable("MLA_PROLOG_ISA", name, "no such instruction set");
+BackendInfo cpu_backend() {
+  const kernels::KernelSetChoice best = kernels::choose_kernel_set(Isa::automatic, nullptr, kernels::cpu_features());
+  if (best && best.set->gemm != nullptr) return {Backend::cpu, true, ""};
+  return {Backend::cpu, false, "no instruction set of this CPU has matmul kernels in this build"};
 }
 
 }  // namespace
 
 std::vector<BackendInfo> list_backends() {
   return {{Backend::reference, true, ""},
-          {Backend::cpu, false, "not in this build"},
+          cpu_backend(),
           {Backend::onednn, false, "not in this build"},
           {Backend::ascend, false, "not in this build"}};
 }
@@ -36,19 +33,29 @@ Result<BackendChoice> choose_backend(const PlanOptions& options) {
   if (options.numerics == Numerics::fast) {
     return unavailable("numerics", "fast", "no engine of this build sums in another order than strict");
   }
-  if (options.backend != Backend::automatic && options.backend != Backend::reference) {
+  if (options.backend == Backend::onednn || options.backend == Backend::ascend) {
     return unavailable("backend", to_string(options.backend), "not in this build");
   }
-  const Result<Isa> isa = requested_isa(options);
-  if (!isa.ok()) return isa.error();
-  if (*isa != Isa::automatic && *isa != Isa::scalar) {
-    return unavailable("isa", to_string(*isa), "not in this build");
+  if (options.backend == Backend::reference) {
+    if (options.isa != Isa::automatic && options.isa != Isa::scalar) {
+      return unavailable("isa", to_string(options.isa), "the reference backend is scalar");
+    }
+    return BackendChoice{};
   }
-  return BackendChoice{.backend = Backend::reference, .isa = Isa::scalar};
+  const kernels::KernelSetChoice choice = kernels::choose_kernel_set(options.isa);
+  if (!choice) {
+    return Error{{.code = StatusCode::param_invalid, .rule = Rule::option_unavailable}, choice.error};
+  }
+  if (choice.set->isa == Isa::scalar) return BackendChoice{};
+  if (choice.set->gemm == nullptr) {
+    return unavailable("isa", choice.set->name, "has no matmul kernels in this build");
+  }
+  return BackendChoice{.backend = Backend::cpu, .isa = choice.set->isa, .kernels = choice.set};
 }
 
-std::unique_ptr<const Executor> make_executor(const BackendChoice& /*choice*/, const Layer& layer, int threads,
+std::unique_ptr<const Executor> make_executor(const BackendChoice& choice, const Layer& layer, int threads,
                                               Numerics /*numerics*/) {
+  if (choice.kernels != nullptr) return make_cpu_executor(layer, *choice.kernels, threads);
   return make_reference_executor(layer, threads);
 }
 

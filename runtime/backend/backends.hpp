@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernels/dispatch/isa_registry.hpp"
 #include "mla_prolog/plan.hpp"
 #include "mla_prolog/status.hpp"
 #include "runtime/backend/executor.hpp"
@@ -13,6 +14,7 @@ namespace mla_prolog {
 struct BackendChoice {
   Backend backend = Backend::reference;
   Isa isa = Isa::scalar;
+  const kernels::KernelSet* kernels = nullptr;  // of the cpu backend
 };
 
 // The backend and instruction set that the options ask for, or why that cannot be had.

@@ -1,0 +1,268 @@
+// Register tiles of the float32 matmuls, over the words of one instruction set (VectorSet and the decoders of
+// set_*.hpp, which must be included first). One k chunk per call.
+#pragma once
+
+#include "kernels/gemm/gemm_kernels.hpp"
+
+namespace mla_prolog::kernels {
+namespace {
+
+using Float = VectorSet::Float;
+
+constexpr int kWidth = VectorSet::kWidth;
+
+// Array bounds out of template arguments.
+template <int kValue>
+constexpr std::size_t kCount = kValue;
+constexpr std::int64_t kPanelBytes = 32;
+constexpr std::int64_t kMxBlockLength = 32;
+
+// How far ahead weights are prefetched: 1 KiB of a panel whose rows follow one another, eight rows otherwise.
+constexpr std::ptrdiff_t kPrefetchRows = 32;
+constexpr std::ptrdiff_t kPrefetchStridedRows = 8;
+
+constexpr std::ptrdiff_t prefetch_distance(std::ptrdiff_t row_stride) {
+  return row_stride * (row_stride == kPanelBytes ? kPrefetchRows : kPrefetchStridedRows);
+}
+
+// One tile's operands. Columns are counted in units of the decoder; kUnitsPerPanel of them make a panel.
+struct Tile {
+  const std::uint8_t* weight;
+  std::ptrdiff_t panel_stride;
+  std::ptrdiff_t row_stride;
+  std::int64_t k;
+  const void* x;  // [k][tokens]
+  void* c;
+  std::int64_t ldc;
+  bool accumulate;
+  const float* weight_scales;  // mx: [k/32][scale_columns], of the tile's first column
+  std::int64_t scale_columns;
+};
+
+template <typename Decoder, int kBytes>
+constexpr int units_per_panel() {
+  return static_cast<int>(kPanelBytes) / (Decoder::kColumns * kBytes);
+}
+
+// Weight bytes per element.
+template <typename Decoder>
+constexpr int kElementBytes = 1;
+template <>
+constexpr int kElementBytes<Bf16Decoder> = 2;
+
+template <typename Decoder>
+constexpr int kUnitVectors = Decoder::kColumns / kWidth;
+
+template <typename Decoder, int kUnits>
+inline void unit_pointers(const Tile& tile, const std::uint8_t* (&unit)[kCount<kUnits>]) {
+  constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
+  for (int u = 0; u < kUnits; ++u) {
+    unit[u] = tile.weight + (u / kPerPanel) * tile.panel_stride + (u % kPerPanel) * Decoder::kColumns;
+  }
+}
+
+inline void put(float* c, Float sum, bool accumulate) {
+  VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
+}
+
+// Adds k rows to the accumulators.
+template <typename Decoder, int kUnits, int kTokens>
+inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
+                          std::ptrdiff_t row_stride, std::ptrdiff_t ahead, std::int64_t k_begin, std::int64_t k_end,
+                          const float* x,
+                          Float (&acc)[kCount<kUnits>][kCount<kUnitVectors<Decoder>>][kCount<kTokens>]) {
+  constexpr int kVectors = kUnitVectors<Decoder>;
+#pragma GCC unroll 2
+  for (std::int64_t k = k_begin; k < k_end; ++k) {
+    const std::ptrdiff_t row = k * row_stride;
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+      const std::uint8_t* p = unit[u] + row;
+      VectorSet::prefetch(p + ahead);
+      Float w[kCount<kVectors>];
+      decoder.decode(p, w);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const Float value = VectorSet::broadcast(x + k * kTokens + t);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = VectorSet::fma(w[v], value, acc[u][v][t]);
+      }
+    }
+  }
+}
+
+template <typename Decoder, int kUnits, int kTokens>
+void in_place_tile(const Tile& tile) {
+  constexpr int kVectors = kUnitVectors<Decoder>;
+  const std::uint8_t* unit[kCount<kUnits>];
+  unit_pointers<Decoder, kUnits>(tile, unit);
+  const Decoder decoder;
+  Float acc[kCount<kUnits>][kCount<kVectors>][kCount<kTokens>];
+#pragma GCC unroll 8
+  for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) acc[u][v][t] = VectorSet::zero();
+    }
+  }
+  multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, prefetch_distance(tile.row_stride), 0, tile.k,
+                                          static_cast<const float*>(tile.x), acc);
+#pragma GCC unroll 8
+  for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      Float sum[kCount<kVectors>];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[v] = acc[u][v][t];
+      Decoder::restore(sum);
+      float* c = static_cast<float*>(tile.c) + t * tile.ldc + u * Decoder::kColumns;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) put(c + v * kWidth, sum[v], tile.accumulate);
+    }
+  }
+}
+
+// block * a * b with one rounding, for E8M0 values a and b and a sum of E4M3 products, which is a multiple of 2^-18 and
+// below 2^23. The smaller factor never rounds (the product stays a multiple of 2^-145), and where it overflows the
+// result does too; the factor a * b, which may lie outside float32, is never formed. NaN in either comes through.
+inline Float mx_scale(Float block, Float a, Float b) {
+  return VectorSet::mul(VectorSet::mul(block, VectorSet::min(a, b)), VectorSet::max(b, a));
+}
+
+template <typename Decoder, int kUnits, int kTokens>
+void in_place_mx_tile(const Tile& tile) {
+  constexpr int kVectors = kUnitVectors<Decoder>;
+  constexpr int kColumns = kUnits * Decoder::kColumns;
+  const std::uint8_t* unit[kCount<kUnits>];
+  unit_pointers<Decoder, kUnits>(tile, unit);
+  const Decoder decoder;
+  const auto* x = static_cast<const float*>(tile.x);
+  const float* x_scale = x + tile.k * kTokens;
+  alignas(64) float chunk[kCount<kTokens>][kCount<kColumns>];
+  for (auto& row : chunk) {
+    for (int j = 0; j < kColumns; j += kWidth) VectorSet::store(row + j, VectorSet::zero());
+  }
+  for (std::int64_t block = 0; block < tile.k / kMxBlockLength; ++block) {
+    Float acc[kCount<kUnits>][kCount<kVectors>][kCount<kTokens>];
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 16
+        for (int t = 0; t < kTokens; ++t) acc[u][v][t] = VectorSet::zero();
+      }
+    }
+    multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, prefetch_distance(tile.row_stride),
+                                            block * kMxBlockLength, (block + 1) * kMxBlockLength, x, acc);
+    const float* weight_scale = tile.weight_scales + block * tile.scale_columns;
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        Float sum[kCount<kVectors>];
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sum[v] = acc[u][v][t];
+        Decoder::restore(sum);
+        const Float a = VectorSet::broadcast(x_scale + block * kTokens + t);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          const int column = u * Decoder::kColumns + v * kWidth;
+          const Float scaled = mx_scale(sum[v], a, VectorSet::load(weight_scale + column));
+          VectorSet::store(chunk[t] + column, VectorSet::add(VectorSet::load(chunk[t] + column), scaled));
+        }
+      }
+    }
+  }
+  for (int t = 0; t < kTokens; ++t) {
+    for (int j = 0; j < kColumns; j += kWidth) {
+      put(static_cast<float*>(tile.c) + t * tile.ldc + j, VectorSet::load(chunk[t] + j), tile.accumulate);
+    }
+  }
+}
+
+// A decoded panel [k][kVectors * width] times [k][kTokens].
+template <int kVectors, int kTokens>
+void panel_tile(const Tile& tile) {
+  const auto* w = reinterpret_cast<const float*>(tile.weight);
+  const auto* x = static_cast<const float*>(tile.x);
+  Float acc[kCount<kTokens>][kCount<kVectors>];
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::zero();
+  }
+  for (std::int64_t k = 0; k < tile.k; ++k) {
+    Float weight[kCount<kVectors>];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      const Float value = VectorSet::broadcast(x + t);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::fma(weight[v], value, acc[t][v]);
+    }
+    w += kVectors * kWidth;
+    x += kTokens;
+  }
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      put(static_cast<float*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
+    }
+  }
+}
+
+template <int kVectors, int kTokens>
+void panel_mx_tile(const Tile& tile) {
+  const auto* w = reinterpret_cast<const float*>(tile.weight);
+  const auto* x = static_cast<const float*>(tile.x);
+  const float* x_scale = x + tile.k * kTokens;
+  const float* weight_scale = tile.weight_scales;
+  alignas(64) float chunk[kCount<kTokens>][kCount<kVectors * kWidth>];
+  for (auto& row : chunk) {
+    for (int v = 0; v < kVectors; ++v) VectorSet::store(row + v * kWidth, VectorSet::zero());
+  }
+  for (std::int64_t block = 0; block < tile.k / kMxBlockLength; ++block) {
+    Float acc[kCount<kTokens>][kCount<kVectors>];
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::zero();
+    }
+    for (std::int64_t i = 0; i < kMxBlockLength; ++i) {
+      Float weight[kCount<kVectors>];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
+#pragma GCC unroll 8
+      for (int t = 0; t < kTokens; ++t) {
+        const Float value = VectorSet::broadcast(x + t);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::fma(weight[v], value, acc[t][v]);
+      }
+      w += kVectors * kWidth;
+      x += kTokens;
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      const Float a = VectorSet::broadcast(x_scale + t);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const Float scaled = mx_scale(acc[t][v], a, VectorSet::load(weight_scale + v * kWidth));
+        VectorSet::store(chunk[t] + v * kWidth, VectorSet::add(VectorSet::load(chunk[t] + v * kWidth), scaled));
+      }
+    }
+    x_scale += kTokens;
+    weight_scale += kVectors * kWidth;
+  }
+  for (int t = 0; t < kTokens; ++t) {
+    for (int v = 0; v < kVectors; ++v) {
+      put(static_cast<float*>(tile.c) + t * tile.ldc + v * kWidth, VectorSet::load(chunk[t] + v * kWidth),
+          tile.accumulate);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mla_prolog::kernels

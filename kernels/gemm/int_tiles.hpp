@@ -1,0 +1,100 @@
+// Register tiles of the exact int8 matmul, over the words of one instruction set. x: [k / kGroup][tokens] words of
+// kGroup k each, then one correction per token (what the accumulators start from).
+#pragma once
+
+#include "kernels/gemm/float_tiles.hpp"
+
+namespace mla_prolog::kernels {
+namespace {
+
+using Int = VectorSet::Int;
+
+constexpr int kIntGroup = IntDecoder::kGroup;
+
+inline void put(std::int32_t* c, Int sum, bool accumulate) {
+  VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
+}
+
+template <int kUnits, int kTokens>
+void in_place_int_tile(const Tile& tile) {
+  constexpr int kVectors = kUnitVectors<IntDecoder>;
+  const std::uint8_t* unit[kCount<kUnits>];
+  unit_pointers<IntDecoder, kUnits>(tile, unit);
+  const IntDecoder decoder;
+  const auto* x = static_cast<const std::int32_t*>(tile.x);
+  const std::int64_t groups = tile.k / kIntGroup;
+  Int acc[kCount<kUnits>][kCount<kVectors>][kCount<kTokens>];
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+    const Int start = VectorSet::broadcast(x + groups * kTokens + t);
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) acc[u][v][t] = start;
+    }
+  }
+  constexpr std::ptrdiff_t kAhead = kPrefetchRows * kPanelBytes;
+  for (std::int64_t g = 0; g < groups; ++g) {
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+      const std::uint8_t* p = unit[u] + g * (kIntGroup * kPanelBytes);
+#pragma GCC unroll 2
+      for (int line = 0; line < kIntGroup * kPanelBytes; line += 64) VectorSet::prefetch(p + kAhead + line);
+      Int w[kCount<kVectors>];
+      decoder.decode(p, w);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const Int value = VectorSet::broadcast(x + g * kTokens + t);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot(acc[u][v][t], w[v], value);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      std::int32_t* c = static_cast<std::int32_t*>(tile.c) + t * tile.ldc + u * IntDecoder::kColumns;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) put(c + v * kWidth, acc[u][v][t], tile.accumulate);
+    }
+  }
+}
+
+// A decoded panel [k / kGroup][kVectors * width] of words.
+template <int kVectors, int kTokens>
+void panel_int_tile(const Tile& tile) {
+  const auto* w = reinterpret_cast<const std::int32_t*>(tile.weight);
+  const auto* x = static_cast<const std::int32_t*>(tile.x);
+  const std::int64_t groups = tile.k / kIntGroup;
+  Int acc[kCount<kTokens>][kCount<kVectors>];
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) {
+    const Int start = VectorSet::broadcast(x + groups * kTokens + t);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) acc[t][v] = start;
+  }
+  for (std::int64_t g = 0; g < groups; ++g) {
+    Int weight[kCount<kVectors>];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      const Int value = VectorSet::broadcast(x + t);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) acc[t][v] = IntDecoder::dot(acc[t][v], weight[v], value);
+    }
+    w += kVectors * kWidth;
+    x += kTokens;
+  }
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      put(static_cast<std::int32_t*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mla_prolog::kernels

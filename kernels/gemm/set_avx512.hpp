@@ -1,0 +1,145 @@
+// AVX-512 (F, BW, DQ, VL) words of the matmul kernels; int8 by vpdpbusd where the unit is compiled with VNNI, by
+// vpmaddwd otherwise.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/gemm/code_tables.hpp"
+
+namespace mla_prolog::kernels {
+namespace {
+
+struct VectorSet {
+  static constexpr int kWidth = 16;        // float32 or int32 lanes
+  static constexpr int kPanelVectors = 4;  // 64 columns
+  static constexpr int kPanelTokens = 6;
+  static constexpr int kPackedFromBf16 = 32;  // tokens from which decoding a panel pays
+  static constexpr int kPackedFromInt8 = 16;
+  static constexpr int kPackedFromCodes = 12;
+
+  using Float = __m512;
+  using Int = __m512i;
+
+  static Float zero() { return _mm512_setzero_ps(); }
+  static Float load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Float v) { _mm512_storeu_ps(p, v); }
+  static Float broadcast(const float* p) { return _mm512_set1_ps(*p); }
+  static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+  static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
+  static Float mul(Float a, Float b) { return _mm512_mul_ps(a, b); }
+  static Float min(Float a, Float b) { return _mm512_min_ps(a, b); }  // b where either is NaN
+  static Float max(Float a, Float b) { return _mm512_max_ps(a, b); }
+
+  static Int load(const std::int32_t* p) { return _mm512_loadu_si512(p); }
+  static void store(std::int32_t* p, Int v) { _mm512_storeu_si512(p, v); }
+  static Int broadcast(const std::int32_t* p) { return _mm512_set1_epi32(*p); }
+  static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
+
+  static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+  static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
+};
+
+struct Bf16Decoder {
+  static constexpr int kColumns = 16;
+  static constexpr int kAccumulators = 24;  // registers left to a tile
+  static constexpr float kXScale = 1.0F;
+
+  void decode(const std::uint8_t* p, __m512 (&out)[1]) const {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(codes), 16));
+  }
+  static void restore(__m512 (&)[1]) {}
+};
+
+// 8-bit codes by looking up the magnitude's bf16 pattern. Even columns come out in the first vector, odd ones in the
+// second; `restore` interleaves.
+template <const Bf16Table& kTable, bool kMinusZeroIsNan>
+struct CodeDecoder {
+  static constexpr int kColumns = 32;
+  static constexpr int kAccumulators = 18;
+  static constexpr float kXScale = 1.0F;
+
+  __m512i table[4];
+
+  CodeDecoder() {
+    for (int i = 0; i < 4; ++i) table[i] = _mm512_load_si512(kTable.pattern + 32 * i);
+  }
+
+  void decode(const std::uint8_t* p, __m512 (&out)[2]) const {
+    const __m512i code = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    const __m512i low = _mm512_permutex2var_epi16(table[0], code, table[1]);
+    const __m512i high = _mm512_permutex2var_epi16(table[2], code, table[3]);
+    const __m512i magnitude = _mm512_mask_blend_epi16(_mm512_test_epi16_mask(code, _mm512_set1_epi16(0x40)), low, high);
+    // magnitude | (sign bit of the code)
+    constexpr int kOrAnd = 0xF8;
+    __m512i value = _mm512_ternarylogic_epi32(magnitude, _mm512_slli_epi16(code, 8),
+                                              _mm512_set1_epi16(static_cast<short>(0x8000)), kOrAnd);
+    if constexpr (kMinusZeroIsNan) {
+      value = _mm512_mask_mov_epi16(value, _mm512_cmpeq_epi16_mask(code, _mm512_set1_epi16(0x80)),
+                                    _mm512_set1_epi16(static_cast<short>(kBf16Nan)));
+    }
+    out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(value, 16));
+    out[1] = _mm512_castsi512_ps(_mm512_and_si512(value, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
+  }
+
+  static void restore(__m512 (&v)[2]) {
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    const __m512 even = v[0];
+    v[0] = _mm512_permutex2var_ps(even, low, v[1]);
+    v[1] = _mm512_permutex2var_ps(even, high, v[1]);
+  }
+};
+using E4m3Decoder = CodeDecoder<kE4m3ToBf16, false>;
+using Hif8Decoder = CodeDecoder<kHif8ToBf16, true>;
+
+#if defined(__AVX512VNNI__)
+
+// Groups of 4 k: unsigned weights (w + 128) times signed x, corrected by -128 * sum(x).
+struct IntDecoder {
+  static constexpr int kColumns = 32;
+  static constexpr int kAccumulators = 24;
+  static constexpr int kGroup = 4;
+  static constexpr bool kBiased = true;
+
+  __m512i low_rows = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
+  __m512i high_rows = _mm512_setr_epi32(4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
+
+  // Four rows of 32 columns to 2 x 16 columns of 4 k each.
+  void decode(const std::uint8_t* p, __m512i (&out)[2]) const {
+    const __m512i bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m512i bias = _mm512_set1_epi8(static_cast<char>(0x80));
+    const __m512i rows01 = _mm512_loadu_si512(p);
+    const __m512i rows23 = _mm512_loadu_si512(p + 64);
+    const __m512i low = _mm512_permutex2var_epi32(rows01, low_rows, rows23);
+    const __m512i high = _mm512_permutex2var_epi32(rows01, high_rows, rows23);
+    out[0] = _mm512_xor_si512(_mm512_shuffle_epi8(low, bytes), bias);
+    out[1] = _mm512_xor_si512(_mm512_shuffle_epi8(high, bytes), bias);
+  }
+  static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_dpbusd_epi32(acc, w, x); }
+};
+
+#else
+
+// Pairs of k as int16.
+struct IntDecoder {
+  static constexpr int kColumns = 32;
+  static constexpr int kAccumulators = 24;
+  static constexpr int kGroup = 2;
+  static constexpr bool kBiased = false;
+
+  void decode(const std::uint8_t* p, __m512i (&out)[2]) const {
+    const __m256i row0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i row1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32));
+    const __m256i low = _mm256_unpacklo_epi8(row0, row1);   // columns 0-7, 16-23
+    const __m256i high = _mm256_unpackhi_epi8(row0, row1);  // columns 8-15, 24-31
+    out[0] = _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(low, high, 0x20));
+    out[1] = _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(low, high, 0x31));
+  }
+  static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_add_epi32(acc, _mm512_madd_epi16(w, x)); }
+};
+
+#endif
+
+}  // namespace
+}  // namespace mla_prolog::kernels

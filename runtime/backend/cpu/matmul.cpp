@@ -1,0 +1,130 @@
+#include "runtime/backend/cpu/matmul.hpp"
+
+#include <algorithm>
+
+namespace mla_prolog::cpu {
+namespace {
+
+using kernels::GemmArgs;
+using kernels::GemmPrefetch;
+using kernels::GemmType;
+using kernels::kGemmChunk;
+
+// Of the packed left operand, while weights stream past it.
+constexpr std::int64_t kSpanBytes = 192 * 1024;
+// k of one int8 call in the packed path: a panel of 64 columns then takes 96 KiB.
+constexpr std::int64_t kIntChunk = 1536;
+
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+GemmType gemm_type(Operand operand) {
+  switch (operand) {
+    case Operand::bf16:
+      return GemmType::bf16;
+    case Operand::int8:
+      return GemmType::int8;
+    case Operand::mx:
+      return GemmType::mx;
+    case Operand::e4m3:
+      return GemmType::e4m3;
+    case Operand::hif8:
+      return GemmType::hif8;
+  }
+  return GemmType::bf16;
+}
+
+MatmulPlan::MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens,
+                       std::int64_t max_k)
+    : functions_(&kernels[gemm_type(operand)]), type_(gemm_type(operand)), max_tokens_(max_tokens), max_k_(max_k) {
+  packed_ = max_tokens >= functions_->packed_from;
+  panel_columns_ = operand == Operand::bf16 ? 16 : 32;
+  if (packed_) {
+    group_ = functions_->packed_group;
+  } else {  // groups of about equal size
+    const std::int64_t groups = (max_tokens + functions_->in_place_group - 1) / functions_->in_place_group;
+    group_ = std::max<std::int64_t>(1, (max_tokens + groups - 1) / std::max<std::int64_t>(1, groups));
+  }
+  chunk_ = std::min(type_ == GemmType::int8 ? kIntChunk : kGemmChunk, max_k);
+  const auto chunk_bytes =
+      static_cast<std::int64_t>(functions_->x_bytes(std::max<std::int64_t>(1, max_tokens), chunk_));
+  span_ = std::min(round_up(max_k, chunk_), std::max<std::int64_t>(1, kSpanBytes / chunk_bytes) * chunk_);
+}
+
+std::size_t MatmulPlan::bytes(std::int64_t k) const {
+  std::size_t total = 0;
+  for (std::int64_t k0 = 0; k0 < k; k0 += chunk_) total += functions_->x_bytes(max_tokens_, std::min(chunk_, k - k0));
+  return total;
+}
+
+void MatmulPlan::pack(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+                      std::byte* packed) const {
+  const std::int64_t element_bytes = type_ == GemmType::bf16 ? 2 : 1;
+  for (std::int64_t k = k0; k < k1; k += chunk_) {
+    const std::int64_t count = std::min(chunk_, k1 - k);
+    functions_->pack_x({.rows = static_cast<const std::byte*>(rows.codes) + k * element_bytes,
+                        .row_stride = rows.stride,
+                        .scales = rows.scales == nullptr ? nullptr : rows.scales + k / kMxBlock,
+                        .scale_stride = max_k_ / kMxBlock,
+                        .tokens = tokens,
+                        .k = count,
+                        .group = group_,
+                        .packed = packed});
+    packed += functions_->x_bytes(tokens, count);
+  }
+}
+
+GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const {
+  constexpr std::int64_t kBatchColumns = 64;
+  const std::int64_t panels = std::min(n1 - n0, kBatchColumns) / panel_columns_;
+  const std::uint8_t* data = matrix.data + n0 / panel_columns_ * matrix.panel_stride;
+  const std::int64_t k = std::min(chunk_, matrix.k);
+  if (matrix.row_stride == 32) return {data, matrix.panel_stride, panels, k * 32};
+  return {data, matrix.row_stride, k, panels * 32};
+}
+
+void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens, std::int64_t k0,
+                          std::int64_t k1, const std::byte* left, void* c, std::int64_t ldc, void* scratch,
+                          const GemmPrefetch& next) const {
+  // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
+  // chunk.
+  const std::int64_t step = packed_ ? n1 - n0 : functions_->in_place_columns(std::min(group_, tokens));
+  for (std::int64_t n = n0; n < n1; n += step) {
+    const std::int64_t columns = std::min(step, n1 - n);
+    const std::byte* x = left;
+    for (std::int64_t k = k0; k < k1; k += chunk_) {
+      const std::int64_t count = std::min(chunk_, k1 - k);
+      GemmArgs args{.weight = matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride,
+                    .panel_stride = matrix.panel_stride,
+                    .row_stride = matrix.row_stride,
+                    .weight_scales = nullptr,
+                    .weight_scale_stride = matrix.k / kMxBlock,
+                    .columns = columns,
+                    .k = count,
+                    .x = x,
+                    .tokens = tokens,
+                    .group = group_,
+                    .c = static_cast<std::uint32_t*>(c) + (n - n0),
+                    .ldc = ldc,
+                    .accumulate = k != 0,
+                    .scratch = scratch,
+                    .next = next};
+      if (matrix.scales != nullptr) {
+        args.weight_scales = matrix.scales + n * (matrix.k / kMxBlock) + k / kMxBlock;
+      }
+      if (packed_) {
+        if (k + count < k1) {
+          args.next = first_read(matrix, n, n1);
+          args.next.data += (k + count) * matrix.row_stride;
+        }
+        functions_->packed(args);
+      } else {
+        functions_->in_place(args);
+      }
+      x += functions_->x_bytes(tokens, count);
+    }
+  }
+}
+
+}  // namespace mla_prolog::cpu

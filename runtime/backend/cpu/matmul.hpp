@@ -1,0 +1,83 @@
+// Matmuls of a block of tokens on top of the panel kernels: which kernel, how k is cut, where packed operands lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm/gemm_kernels.hpp"
+#include "runtime/problem/layer.hpp"
+
+namespace mla_prolog::cpu {
+
+kernels::GemmType gemm_type(Operand operand);
+
+// A weight as the kernels read it: panels of 32 bytes' worth of columns.
+struct Matrix {
+  const std::uint8_t* data = nullptr;
+  std::int64_t k = 0;
+  std::ptrdiff_t panel_stride = 0;
+  std::ptrdiff_t row_stride = 32;
+  const std::uint8_t* scales = nullptr;  // MX: [columns][k / 32]
+
+  static Matrix nz(const void* data, std::int64_t k, const void* scales) {
+    return {static_cast<const std::uint8_t*>(data), k, static_cast<std::ptrdiff_t>(k * 32), 32,
+            static_cast<const std::uint8_t*>(scales)};
+  }
+  // Row-major bf16.
+  static Matrix row_major(const void* data, std::int64_t k, std::int64_t columns) {
+    return {static_cast<const std::uint8_t*>(data), k, 32, static_cast<std::ptrdiff_t>(columns * 2), nullptr};
+  }
+};
+
+// Rows of a left operand.
+struct LeftRows {
+  const void* codes = nullptr;
+  std::int64_t stride = 0;               // elements
+  const std::uint8_t* scales = nullptr;  // MX: [rows][k / 32]
+};
+
+// One kind of matmul with up to `max_tokens` tokens and k up to `max_k`: its kernels and the sizes that go with them.
+class MatmulPlan {
+ public:
+  MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens, std::int64_t max_k);
+
+  // How many tokens' left operand fits a first-level working set decides how much of k is packed at a time: a span is a
+  // whole number of chunks (any length for int8, which has no chunks).
+  std::int64_t span() const { return span_; }
+  std::int64_t chunk() const { return chunk_; }
+  std::int64_t panel_columns() const { return panel_columns_; }
+  bool packed() const { return packed_; }
+  std::int64_t group() const { return group_; }
+  // Bytes of the packed left operand: of one span, and of all of k.
+  std::size_t span_bytes() const { return bytes(span_); }
+  std::size_t all_bytes() const { return bytes(max_k_); }
+  std::size_t scratch_bytes() const { return functions_->scratch_bytes(chunk_); }
+
+  // Packs k [k0, k1) of `tokens` rows, chunk by chunk.
+  void pack(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1, std::byte* packed) const;
+
+  // c[tokens][ldc] (+)= left[k0, k1) . matrix[k0, k1) for columns [n0, n1), multiples of panel_columns(). `left` is
+  // what `pack` made of the same tokens and k. `next` is what will be read after the last columns. The first k range
+  // stores.
+  void multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens, std::int64_t k0,
+                std::int64_t k1, const std::byte* left, void* c, std::int64_t ldc, void* scratch,
+                const kernels::GemmPrefetch& next = {}) const;
+
+  // The first weights that a multiplication starting at column n0 reads.
+  kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const;
+
+ private:
+  std::size_t bytes(std::int64_t k) const;
+
+  const kernels::GemmFunctions* functions_;
+  kernels::GemmType type_;
+  std::int64_t max_tokens_;
+  std::int64_t max_k_;
+  bool packed_;
+  std::int64_t group_;
+  std::int64_t chunk_;
+  std::int64_t span_;
+  std::int64_t panel_columns_;
+};
+
+}  // namespace mla_prolog::cpu
