@@ -381,7 +381,8 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
   functions.in_place = &in_place<Type>;
   functions.packed = &packed<Type>;
   functions.in_place_columns = [](std::int64_t group) {
-    return std::int64_t{kInPlaceTable<Type>.rows[group - 1].units} * Type::Decoder::kColumns;
+    return max_of(std::int64_t{kInPlaceTable<Type>.rows[group - 1].units} * Type::Decoder::kColumns,
+                  kPanelBytes / kElementBytes<typename Type::Decoder>);
   };
   functions.in_place_group = kMaxInPlaceTokens<Type>;
   functions.packed_group = kPanelTokens;
