@@ -39,6 +39,7 @@ thread_local bool has_message = false;
 void report_at_exit() {
   Journal& j = journal();
   const std::uint64_t count = j.count.load();
+  if (count == 0) return;
   std::cout.flush();
   std::fflush(nullptr);
   const std::lock_guard lock(j.mutex);
@@ -50,7 +51,7 @@ void report_at_exit() {
   }
   std::fflush(nullptr);
   // An exit handler cannot change the status of a normal exit.
-  if (count > 0) _exit(*settings().check_exit);
+  _exit(*settings().check_exit);
 }
 
 /// Loading the library registers the handler, so it runs after those the program registers.

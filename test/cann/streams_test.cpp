@@ -1,0 +1,321 @@
+// Streams, events, contexts and executors in their asynchronous life. Runs under the thread sanitizer.
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "mla_prolog_emulation.h"
+#include "test/cann/small_op.hpp"
+#include "test/catch.hpp"
+
+namespace {
+
+/// A device and, at its end, the proof that nothing was found wrong.
+struct Device {
+  Device() {
+    findings = mla_prolog_finding_count();
+    REQUIRE(aclInit(nullptr) == 0);
+    REQUIRE(aclrtSetDevice(0) == 0);
+    REQUIRE(aclrtCreateStream(&stream) == 0);
+  }
+  ~Device() {
+    CHECK(aclrtDestroyStream(stream) == 0);
+    CHECK(aclrtResetDevice(0) == 0);
+    CHECK(aclFinalize() == 0);
+    CHECK(mla_prolog_finding_count() - findings == expected_findings);
+  }
+  aclrtStream stream = nullptr;
+  std::uint64_t findings = 0;
+  std::uint64_t expected_findings = 0;
+};
+
+struct DeviceBytes {
+  explicit DeviceBytes(std::size_t bytes) { REQUIRE(aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0); }
+  ~DeviceBytes() { CHECK(aclrtFree(p) == 0); }
+  void* p = nullptr;
+};
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+/// Serves a stream's callbacks on a thread of its own.
+class CallbackThread {
+ public:
+  explicit CallbackThread(aclrtStream stream) : stream_(stream) {
+    thread_ = std::thread([this] {
+      id_ = static_cast<std::uint64_t>(pthread_self());
+      while (!stop_) aclrtProcessReport(10);
+    });
+    while (id_ == 0) sleep_ms(1);
+    REQUIRE(aclrtSubscribeReport(id_, stream_) == 0);
+  }
+  ~CallbackThread() {
+    CHECK(aclrtUnSubscribeReport(id_, stream_) == 0);
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  aclrtStream stream_;
+  std::atomic<std::uint64_t> id_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+/// Holds a stream until it is opened.
+class Gate {
+ public:
+  void close(aclrtStream stream) {
+    REQUIRE(aclrtLaunchCallback(
+                [](void* self) {
+                  while (!static_cast<Gate*>(self)->open_) sleep_ms(1);
+                },
+                this, ACL_CALLBACK_BLOCK, stream) == 0);
+  }
+  void open() { open_ = true; }
+
+ private:
+  std::atomic<bool> open_{false};
+};
+
+}  // namespace
+
+TEST_CASE("work on a stream runs in order, and later than the call") {
+  Device device;
+  const CallbackThread callbacks(device.stream);
+  const DeviceBytes memory(1024);
+  std::vector<unsigned char> host(1024, 0);
+  Gate gate;
+  gate.close(device.stream);
+  for (int value = 1; value <= 5; ++value) {
+    REQUIRE(aclrtMemsetAsync(memory.p, 1024, value, 1024, device.stream) == 0);
+  }
+  REQUIRE(aclrtMemcpyAsync(host.data(), host.size(), memory.p, 1024, ACL_MEMCPY_DEVICE_TO_HOST, device.stream) == 0);
+  aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE;
+  REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
+  CHECK(status == ACL_STREAM_STATUS_NOT_READY);
+  CHECK(aclrtSynchronizeStreamWithTimeout(device.stream, 1) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  gate.open();
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
+  CHECK(status == ACL_STREAM_STATUS_COMPLETE);
+  CHECK(host == std::vector<unsigned char>(1024, 5));
+}
+
+TEST_CASE("an event orders two streams and takes the time") {
+  Device device;
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStreamWithConfig(&other, 0, ACL_STREAM_FAST_LAUNCH) == 0);
+  aclrtEvent start = nullptr;
+  aclrtEvent end = nullptr;
+  REQUIRE(aclrtCreateEvent(&start) == 0);
+  REQUIRE(aclrtCreateEventWithFlag(&end, ACL_EVENT_TIME_LINE) == 0);
+  float ms = -1;
+  CHECK(aclrtEventElapsedTime(&ms, start, end) == ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID);
+  {
+    const CallbackThread callbacks(device.stream);
+    const DeviceBytes memory(64);
+    Gate gate;
+    REQUIRE(aclrtRecordEvent(start, device.stream) == 0);
+    gate.close(device.stream);
+    REQUIRE(aclrtMemsetAsync(memory.p, 64, 1, 64, device.stream) == 0);
+    REQUIRE(aclrtRecordEvent(end, device.stream) == 0);
+    REQUIRE(aclrtStreamWaitEvent(other, end) == 0);
+    REQUIRE(aclrtMemsetAsync(memory.p, 64, 2, 64, other) == 0);
+
+    aclrtEventStatus status = ACL_EVENT_STATUS_COMPLETE;
+    REQUIRE(aclrtQueryEvent(end, &status) == 0);
+    CHECK(status == ACL_EVENT_STATUS_NOT_READY);
+    CHECK(aclrtEventElapsedTime(&ms, start, end) == ACL_ERROR_RT_EVENT_NOT_COMPLETE);
+    sleep_ms(5);
+    gate.open();
+    REQUIRE(aclrtSynchronizeStream(other) == 0);
+    aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    REQUIRE(aclrtQueryEventStatus(end, &recorded) == 0);
+    CHECK(recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE);
+    REQUIRE(aclrtEventElapsedTime(&ms, start, end) == 0);
+    CHECK(ms >= 5.0F);
+    CHECK(aclrtEventElapsedTime(&ms, end, start) == ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL);
+    std::array<unsigned char, 64> host{};
+    REQUIRE(aclrtMemcpy(host.data(), 64, memory.p, 64, ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+    CHECK(host[0] == 2);
+  }
+  CHECK(aclrtDestroyEvent(start) == 0);
+  CHECK(aclrtDestroyEvent(end) == 0);
+  CHECK(aclrtDestroyStream(other) == 0);
+}
+
+TEST_CASE("waiting for an event is enough to use what lies before it") {
+  Device device;
+  const DeviceBytes memory(64);
+  aclrtEvent event = nullptr;
+  REQUIRE(aclrtCreateEvent(&event) == 0);
+  REQUIRE(aclrtMemsetAsync(memory.p, 64, 7, 64, device.stream) == 0);
+  REQUIRE(aclrtRecordEvent(event, device.stream) == 0);
+  REQUIRE(aclrtSynchronizeEvent(event) == 0);
+  std::array<unsigned char, 64> host{};
+  REQUIRE(aclrtMemcpy(host.data(), 64, memory.p, 64, ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+  CHECK(host[63] == 7);
+  CHECK(aclrtDestroyEvent(event) == 0);
+}
+
+TEST_CASE("several threads feed one stream, more than its queue holds") {
+  Device device;
+  constexpr int kThreads = 4;
+  constexpr int kEach = 500;
+  const DeviceBytes memory(kThreads * sizeof(int));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      aclrtSetDevice(0);
+      for (int i = 0; i < kEach; ++i) {
+        aclrtMemsetAsync(static_cast<int*>(memory.p) + t, sizeof(int), i % 128, sizeof(int), device.stream);
+      }
+      aclrtResetDevice(0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(aclrtSynchronizeDevice() == 0);
+  std::array<unsigned char, kThreads * sizeof(int)> host{};
+  REQUIRE(aclrtMemcpy(host.data(), host.size(), memory.p, host.size(), ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+  for (const unsigned char byte : host) CHECK(byte == (kEach - 1) % 128);
+}
+
+TEST_CASE("phase two runs on another thread, as a plug-in's task queue does") {
+  Device device;
+  small_op::Op op;
+  REQUIRE(op.phase_one() == 0);
+  aclnnStatus status = -1;
+  std::thread([&] { status = op.phase_two(device.stream); }).join();
+  CHECK(status == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(op.read(op.query) != std::vector<unsigned char>(op.query.bytes, 0xA5));
+}
+
+TEST_CASE("a repeatable executor runs again, with other addresses") {
+  Device device;
+  small_op::Op op;
+  const DeviceBytes second_query(op.query.bytes);
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(aclSetAclOpExecutorRepeatable(op.executor) == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclSetOutputTensorAddr(op.executor, 0, op.query.handle, second_query.p) == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclDestroyAclOpExecutor(op.executor) == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  std::vector<unsigned char> again(op.query.bytes);
+  REQUIRE(aclrtMemcpy(again.data(), again.size(), second_query.p, again.size(), ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+  CHECK(again == op.read(op.query));
+}
+
+TEST_CASE("tensor objects may go before phase two") {
+  Device device;
+  small_op::Op op;
+  REQUIRE(op.phase_one() == 0);
+  for (small_op::Tensor* tensor : op.all()) {
+    REQUIRE(aclDestroyTensor(tensor->handle) == 0);
+    tensor->handle = nullptr;
+  }
+  REQUIRE(op.phase_two(device.stream) == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
+TEST_CASE("two streams compute at the same time") {
+  Device device;
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStream(&other) == 0);
+  {
+    small_op::Op first;
+    small_op::Op second;
+    for (int i = 0; i < 3; ++i) {
+      REQUIRE(first.phase_one() == 0);
+      REQUIRE(second.phase_one() == 0);
+      REQUIRE(first.phase_two(device.stream) == 0);
+      REQUIRE(second.phase_two(other) == 0);
+    }
+    REQUIRE(aclrtSynchronizeDevice() == 0);
+    CHECK(first.read(first.query) == second.read(second.query));
+    CHECK(first.read(first.kv_cache) == second.read(second.kv_cache));
+  }
+  CHECK(aclrtDestroyStream(other) == 0);
+}
+
+TEST_CASE("a failure of queued work is reported once, and what follows runs") {
+  Device device;
+  device.expected_findings = 1;
+  small_op::Op op({0, 1000});
+  const std::vector<unsigned char> before = op.read(op.query);
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == ACL_ERROR_RT_AICORE_EXCEPTION);
+  const char* text = aclGetRecentErrMsg();
+  REQUIRE(text != nullptr);
+  CHECK(std::string(text).find("cache_index") != std::string::npos);
+  CHECK(aclGetRecentErrMsg() == nullptr);
+  CHECK(op.read(op.query) == before);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+
+  op.set_slots({0, 1});
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(op.read(op.query) != before);
+}
+
+TEST_CASE("the default stream belongs to the context") {
+  Device device;
+  const DeviceBytes memory(16);
+  REQUIRE(aclrtMemsetAsync(memory.p, 16, 3, 16, nullptr) == 0);
+  REQUIRE(aclrtSynchronizeStream(nullptr) == 0);
+  std::array<unsigned char, 16> host{};
+  REQUIRE(aclrtMemcpy(host.data(), 16, memory.p, 16, ACL_MEMCPY_DEFAULT) == 0);
+  CHECK(host[15] == 3);
+}
+
+TEST_CASE("contexts come and go") {
+  Device device;
+  aclrtContext first = nullptr;
+  REQUIRE(aclrtGetCurrentContext(&first) == 0);
+  aclrtContext second = nullptr;
+  REQUIRE(aclrtCreateContext(&second, 1) == 0);
+  std::int32_t id = -1;
+  REQUIRE(aclrtGetDevice(&id) == 0);
+  CHECK(id == 1);
+  REQUIRE(aclrtSetCurrentContext(first) == 0);
+  REQUIRE(aclrtGetDevice(&id) == 0);
+  CHECK(id == 0);
+  CHECK(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1) == 0);
+  std::int64_t value = 0;
+  CHECK(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value) == 0);
+  CHECK(value == 1);
+  CHECK(aclrtDestroyContext(second) == 0);
+}
+
+TEST_CASE("device memory is not zero, is counted, and has an end") {
+  Device device;
+  std::size_t free_before = 0;
+  std::size_t total = 0;
+  REQUIRE(aclrtGetMemInfo(ACL_HBM_MEM, &free_before, &total) == 0);
+  {
+    const DeviceBytes memory(4096);
+    std::array<unsigned char, 4096> host{};
+    REQUIRE(aclrtMemcpy(host.data(), 4096, memory.p, 4096, ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+    CHECK(std::accumulate(host.begin(), host.end(), 0U) != 0);
+    std::size_t free_now = 0;
+    REQUIRE(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total) == 0);
+    CHECK(free_before - free_now == 4096);
+  }
+  void* p = nullptr;
+  CHECK(aclrtMalloc(&p, total + 1, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_ERROR_RT_MEMORY_ALLOCATION);
+  CHECK(aclGetRecentErrMsg() != nullptr);
+}
+
+TEST_CASE("initialisation is counted") {
+  REQUIRE(aclInit(nullptr) == 0);
+  CHECK(aclInit(nullptr) == ACL_ERROR_REPEAT_INITIALIZE);
+  CHECK(aclFinalize() == 0);
+  CHECK(aclFinalize() == 0);
+  CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
+}
