@@ -1,9 +1,17 @@
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
 #include "mla_prolog/blocks.hpp"
 #include "runtime/blocks/arguments.hpp"
 #include "runtime/cache/slots.hpp"
+#include "runtime/problem/saturating.hpp"
 
 namespace mla_prolog {
 namespace {
+
+// A cache within it has no offset that overflows.
+constexpr auto kLargestExtent = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
 
 bool paged(CacheMode mode) { return mode != CacheMode::bsnd && mode != CacheMode::tnd; }
 bool by_block(CacheMode mode) { return mode == CacheMode::pa_blk_bsnd || mode == CacheMode::pa_blk_nz; }
@@ -53,15 +61,18 @@ Status cache_scatter(const ConstTensorView& rows, const CacheAddressing& address
   const std::int64_t block_size = desc.rank == 4 ? desc.shape[1] : 1;
   arguments.require(desc.shape[static_cast<std::size_t>(desc.rank - 2)] == 1, "cache",
                     desc.shape[static_cast<std::size_t>(desc.rank - 2)]);
-  arguments.require(block_num <= 1 || desc.strides[0] >= block_size * width, "cache", desc.strides[0]);
-  if (!paged(addressing.mode)) {
-    arguments.require(block_num * block_size == addressing.tokens, "cache", block_num * block_size);
-  }
+  const std::int64_t slots_there_are = saturating_product(block_num, block_size);
+  arguments
+      .require(block_num <= 1 || desc.strides[0] >= saturating_product(block_size, width), "cache", desc.strides[0])
+      .require(desc.extent_bytes() <= kLargestExtent, "cache", slots_there_are);
+  if (!paged(addressing.mode)) arguments.require(slots_there_are == addressing.tokens, "cache", slots_there_are);
   if (addressing.tokens == 0 || block_num == 0) return arguments.status();
   check_indices(addressing, arguments);
   arguments.require(block_size >= 1, "cache", block_size)
       .require(scratch != nullptr && scratch_bytes >= slot_scratch_bytes(addressing.mode, addressing.tokens), "scratch",
                static_cast<std::int64_t>(scratch_bytes))
+      .require(reinterpret_cast<std::uintptr_t>(scratch) % alignof(std::int64_t) == 0, "scratch",
+               static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(scratch) % alignof(std::int64_t)))
       .separate("cache", cache, rows)
       .separate("cache", cache, addressing.cache_index)
       .separate("cache", cache, addressing.actual_seq_len);

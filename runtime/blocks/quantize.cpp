@@ -49,12 +49,13 @@ Status quantize_per_token(const ConstTensorView& x, const ConstTensorView& smoot
   const kernels::RowKernels* kernels = blocks::row_kernels();
   if (kernels == nullptr) return blocks::isa_unavailable();
 
+  const auto* smooth_scales = smooth.desc.present() ? static_cast<const float*>(smooth.data) : nullptr;
   blocks::RowBuffer row(*kernels, n);
   if (!row.ok()) return row.status();
   for (std::int64_t r = 0; r < rows; ++r) {
     row.load(x, r);
-    kernels->dynamic_quant(kind_of(codes.desc.dtype, profile), row.values(), static_cast<const float*>(smooth.data), n,
-                           code_row(codes, r, n), static_cast<float*>(scale.data) + r);
+    kernels->dynamic_quant(kind_of(codes.desc.dtype, profile), row.values(), smooth_scales, n, code_row(codes, r, n),
+                           static_cast<float*>(scale.data) + r);
   }
   return {};
 }

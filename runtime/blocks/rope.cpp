@@ -29,6 +29,14 @@ float plain_inv_freq(const RopeTableConfig& config, std::int64_t i, float positi
   return 1.0F / (position_scale * std::pow(static_cast<float>(config.theta), exponent));
 }
 
+// A number for a refusal's text, clamped: a double that is not finite or too large has no integer.
+std::int64_t whole(double value) {
+  constexpr double kLargest = 9e18;
+  return value != value ? 0 : static_cast<std::int64_t>(std::clamp(value, -kLargest, kLargest));
+}
+
+bool fits_float32(double value) { return std::isfinite(static_cast<float>(value)); }
+
 // The frequencies: YaRN keeps the fast ones, divides the slow ones by `factor`, and blends linearly between.
 std::array<float, kFrequencies> inverse_frequencies(const RopeTableConfig& config) {
   std::array<float, kFrequencies> inv_freq{};
@@ -97,8 +105,14 @@ Status make_rope_tables(const RopeTableConfig& config, std::span<const std::int6
                         const TensorView& cos) noexcept {
   const auto tokens = static_cast<std::int64_t>(positions.size());
   blocks::Arguments arguments;
-  arguments.require(config.theta > 1.0, "theta", static_cast<std::int64_t>(config.theta))
-      .tensor("sin", sin, {DType::bf16})
+  const auto require = [&](bool holds, const char* name, double value) {
+    arguments.require(holds, name, whole(value));
+  };
+  const auto require_positive = [&](const char* name, double value) {
+    require(value > 0.0 && std::isfinite(value), name, value);
+  };
+  require(config.theta > 1.0 && fits_float32(config.theta), "theta", config.theta);
+  arguments.tensor("sin", sin, {DType::bf16})
       .rank_at_least("sin", sin.desc, 1)
       .width("sin", sin.desc, kDr)
       .rows("sin", sin.desc, tokens)
@@ -108,11 +122,12 @@ Status make_rope_tables(const RopeTableConfig& config, std::span<const std::int6
       .rows("cos", cos.desc, tokens)
       .separate("sin", sin, cos);
   if (config.yarn) {
-    arguments.require(config.factor > 0.0, "factor", static_cast<std::int64_t>(config.factor))
-        .require(config.original_max_position_embeddings > 0.0, "original_max_position_embeddings",
-                 static_cast<std::int64_t>(config.original_max_position_embeddings))
-        .require(config.beta_fast > 0.0, "beta_fast", static_cast<std::int64_t>(config.beta_fast))
-        .require(config.beta_slow > 0.0, "beta_slow", static_cast<std::int64_t>(config.beta_slow));
+    require(config.factor > 0.0 && fits_float32(config.factor), "factor", config.factor);
+    require_positive("original_max_position_embeddings", config.original_max_position_embeddings);
+    require_positive("beta_fast", config.beta_fast);
+    require_positive("beta_slow", config.beta_slow);
+    require(std::isfinite(config.mscale), "mscale", config.mscale);
+    require(std::isfinite(config.mscale_all_dim), "mscale_all_dim", config.mscale_all_dim);
   }
   if (!arguments.ok()) return arguments.status();
 

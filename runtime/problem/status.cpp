@@ -32,6 +32,7 @@ std::string message(const Status& status) {
     case Rule::prefix_sum_decreasing:
       return tensor + ": entry " + index + " is " + value + ", less than the one before it, " + limit;
     case Rule::tensors_overlap:
+      if (status.other == TensorId::none) return tensor + ": overlaps another argument in memory";
       return tensor + ": overlaps " + std::string(to_string(status.other)) + " in memory";
     case Rule::argument_dtype:
       return tensor + ": dtype " + std::string(to_string(static_cast<DType>(status.value))) + " is not supported here";

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,7 @@ class Rng {
 
   template <typename Container>
   auto pick(const Container& from) {
-    return from[static_cast<std::size_t>(next() % from.size())];
+    return *(std::begin(from) + static_cast<std::ptrdiff_t>(next() % std::size(from)));
   }
   template <typename T>
   T pick(std::initializer_list<T> from) {
