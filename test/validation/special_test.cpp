@@ -157,6 +157,10 @@ TEST_CASE("cache modes are exact names, and go with ranks and per-tile caches as
   // Token ranks that the dense caches do not take, however consistent.
   CHECK(strict_code(make(sample_of(0, 0, "TND", true))) == StatusCode::tiling_error);
   CHECK(strict_code(make(sample_of(0, 0, "BSND", false))) == StatusCode::tiling_error);
+  Problem problem = make(sample_of(0, 0, "BSND", false));
+  problem.kv_cache = nd(DType::bf16, {0, 0, 1, 512});  // no B and S to contradict 2-D tokens
+  problem.kr_cache = nd(DType::bf16, {0, 0, 1, 64});
+  CHECK(strict_code(problem) == StatusCode::tiling_error);
 }
 
 TEST_CASE("the q_nope scale belongs to per-tensor caches of full quantisation alone") {
