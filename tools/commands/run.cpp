@@ -1,0 +1,179 @@
+// run: the operator on generated, loaded or given inputs, in one scenario or all; timed and compared with the
+// reference.
+#include <algorithm>
+#include <memory>
+
+#include "mla_prolog/system.hpp"
+#include "tools/commands/command.hpp"
+#include "tools/commands/run_report.hpp"
+#include "tools/io/digest.hpp"
+#include "tools/run/inputs.hpp"
+#include "tools/run/save.hpp"
+
+namespace mla_prolog::tools {
+namespace {
+
+struct Options {
+  RunRequest request;
+  EngineOptions engine;
+  std::optional<int> repeat;
+  std::optional<std::int64_t> reference_tokens;
+  bool json = false;
+};
+
+constexpr std::int64_t kLargestDim = std::int64_t{1} << 24;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+struct PlannedScenario {
+  ScenarioName scenario;
+  Plan plan;
+};
+
+// All plans first: what cannot be done is said before anything is computed.
+std::vector<PlannedScenario> plan_all(const RunSetting& setting, const RunInputs& inputs, PlanOptions options) {
+  options.domain = Domain::relaxed;
+  options.profile = setting.profile;
+  std::vector<PlannedScenario> planned;
+  for (const ScenarioName& scenario : setting.scenarios) {
+    const Problem problem = inputs.problem(scenario);
+    try {
+      if (setting.profile == Profile::a2 && scenario.weight > 2) {
+        throw UsageError("--profile a2: has no weight mode " + std::to_string(scenario.weight) + " (scenario " +
+                         scenario.text() + ")");
+      }
+      planned.push_back({scenario, plan_or_throw(problem, options, "scenario " + scenario.text())});
+    } catch (const UsageError& error) {
+      const bool scenario_matters = setting.scenarios.size() > 1 && setting.profile == Profile::a2;
+      throw UsageError(std::string(error.what()) + (scenario_matters ? "; choose a scenario with --quant" : ""));
+    } catch (const InputError& error) {
+      throw UsageError(std::string(error.what()) + (setting.single() ? "" : "; choose a scenario with --quant"));
+    }
+    const std::size_t needed = total_bytes(problem);
+    if (needed > physical_memory()) {
+      throw UsageError("memory: tensors of " + std::to_string(needed) + " bytes do not fit into this machine's memory");
+    }
+  }
+  return planned;
+}
+
+ScenarioReport report_on(const PlannedScenario& planned, const Options& options, Operands& operands) {
+  const Plan& plan = planned.plan;
+  ScenarioReport report;
+  report.scenario = planned.scenario;
+  report.profile = plan.profile();
+  report.isa = plan.isa();
+  report.backend = plan.backend();
+  report.numerics = options.request.numerics == "fast" ? Numerics::fast : Numerics::strict;
+  report.threads = plan.threads();
+  report.work = work_of(operands.problem);
+  report.timing = run_and_time(plan, operands, options.repeat);
+  for (const TensorId id : all_tensors()) {
+    if (!is_result(operands.problem, id)) continue;
+    const TensorDesc& desc = operands.problem[id];
+    report.outputs.push_back({std::string(to_string(id)), desc.dtype,
+                              std::vector<std::int64_t>(desc.shape.begin(), desc.shape.begin() + desc.rank),
+                              digest(operands[id].bytes())});
+  }
+  return report;
+}
+
+int execute(const Options& options) {
+  PlanOptions plan_choice = plan_options(options.engine);
+  const auto numerics = parse<Numerics>(options.request.numerics);
+  if (!numerics) throw UsageError("--numerics " + options.request.numerics + ": is unknown; there is: strict fast");
+  plan_choice.numerics = *numerics;
+
+  Progress progress;
+  progress.show("reading");
+  const RunSetting setting = resolve(options.request);
+  RunInputs inputs(options.request, setting);
+  const std::vector<PlannedScenario> planned = plan_all(setting, inputs, plan_choice);
+  progress.show("measuring this machine");
+  const Roof roof = measure_roof(planned.front().plan.isa(), planned.front().plan.threads());
+  progress.clear();
+  if (!options.json) print_run_heading(setting, options.request, roof);
+
+  // The reference takes its time per token; the first ones say as much as all.
+  constexpr std::int64_t kDefaultReferenceTokens = 8;
+  const std::int64_t compared = std::min(setting.tokens(), options.reference_tokens.value_or(kDefaultReferenceTokens));
+  std::vector<ScenarioReport> reports;
+  std::optional<Operands> operands;
+  for (const PlannedScenario& next : planned) {
+    progress.show(next.scenario.text() + ": inputs");
+    operands = inputs.make(next.scenario, next.plan.problem(), next.plan.profile(), operands ? &*operands : nullptr);
+    if (options.request.save_inputs) save_inputs(*options.request.save_inputs, *operands);
+    progress.show(next.scenario.text() + ": running");
+    ScenarioReport report = report_on(next, options, *operands);
+    if (options.request.output) save_outputs(*options.request.output, *operands);
+    if (compared > 0) {
+      progress.show(next.scenario.text() + ": reference");
+      report.reference = compare_with_reference(*operands, next.plan, compared);
+    }
+    progress.clear();
+    if (!options.json) print_scenario(report, setting, roof);
+    reports.push_back(std::move(report));
+  }
+  if (options.json) {
+    print_json(run_json(setting, options.request, roof, reports));
+  } else {
+    print_run_summary(reports);
+  }
+  const bool different = std::ranges::any_of(reports, &ScenarioReport::differs);
+  return different ? kExitCheckFailed : kExitFine;
+}
+
+void add_problem_options(CLI::App& app, RunRequest& request) {
+  const CLI::Range dims(std::int64_t{1}, kLargestDim);
+  const CLI::Range counts(std::int64_t{0}, kMostTokens);
+  app.add_option("--model", request.model, "deepseek-v3 (default), deepseek-v3.2, kimi-k2, longcat-flash: dims only");
+  app.add_option("--he", request.he, "hidden size")->check(dims);
+  app.add_option("--hcq", request.hcq, "q-lora rank")->check(dims);
+  app.add_option("--heads", request.heads, "heads of all ranks")->check(dims);
+  app.add_option("--nope-dim", request.nope_dim, "head dim without RoPE")->check(dims);
+  app.add_option("--tp", request.tp, "tensor-parallel ranks; the heads of rank 0 run")->check(dims);
+  app.add_option("--tokens", request.tokens, "2-D tokens (default 8)")->check(counts);
+  app.add_option("--batch", request.batch, "3-D tokens: batch")->check(counts);
+  app.add_option("--seq", request.seq, "3-D tokens: sequence length")->check(counts);
+  app.add_option("--quant", request.quant, "scenario, as w2kv1; default: all 16 in turn");
+  app.add_option("--profile", request.profile, "auto, a2, 950")->capture_default_str();
+  app.add_option("--cache-mode", request.cache_mode, "PA_BSND PA_NZ PA_BLK_BSND PA_BLK_NZ BSND TND")
+      ->capture_default_str();
+  app.add_option("--block-size", request.block_size, "tokens per cache block (default 128)")->check(counts);
+  app.add_option("--block-num", request.block_num, "cache blocks (default: just enough)")->check(counts);
+  app.add_option("--eps-cq", request.eps_cq, "RmsNorm epsilon of c^Q (default: the checkpoint's, or 1e-5)");
+  app.add_option("--eps-ckv", request.eps_ckv, "RmsNorm epsilon of c^KV (default: the checkpoint's, or 1e-5)");
+  app.add_option("--qc-qr-scale", request.qc_qr_scale, "factor of the normalised c^Q (default 1)");
+  app.add_option("--kc-scale", request.kc_scale, "factor of the normalised c^KV (default 1)");
+  app.add_option("--k-nope-clip-alpha", request.k_nope_clip_alpha, "clip factor of per-tile int8 caches (default 1)");
+  app.add_flag("--smooth", request.smooth, "give smooth_scales_cq where the scenario takes it");
+  app.add_flag("--query-norm", request.query_norm, "produce query_norm and its scale");
+  app.add_option("--seed", request.seed, "of everything generated (default 1)");
+  app.add_option("--positions", request.positions, "position of the first token (default 0)")->check(counts);
+}
+
+}  // namespace
+
+Command add_run(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  RunRequest& request = options->request;
+  CLI::App* const app = program.add_subcommand("run", "Run, time and check the operator");
+  add_problem_options(*app, request);
+  app->add_option("--checkpoint", request.checkpoint, "Hugging Face model directory, or a safetensors file");
+  app->add_option("--layer", request.layer, "layer of the checkpoint (default 0)")
+      ->check(CLI::Range(std::int64_t{0}, kLargestDim));
+  app->add_option("--sublayer", request.sublayer, "attention of a layer that has several: 0 or 1")
+      ->check(CLI::Range(0, 1));
+  app->add_option("--input", request.input, "safetensors file; its tensors replace the generated ones");
+  app->add_option("--output", request.output, "write all outputs and whole caches (one scenario only)");
+  app->add_option("--save-inputs", request.save_inputs, "write all inputs (one scenario only)");
+  app->add_option("--numerics", request.numerics, "strict or fast")->capture_default_str();
+  app->add_option("--repeat", options->repeat, "timed calls (default: several)")->check(CLI::Range(1, 1000000));
+  app->add_option("--reference-tokens", options->reference_tokens,
+                  "tokens to compare with the reference (default: up to 8; 0: none)")
+      ->check(CLI::Range(std::int64_t{0}, kMostTokens));
+  add_engine_options(*app, options->engine);
+  add_json_option(*app, options->json);
+  return {app, [options] { return execute(*options); }};
+}
+
+}  // namespace mla_prolog::tools

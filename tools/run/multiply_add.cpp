@@ -1,0 +1,38 @@
+// The float32 multiply-add peak. Compiled once per instruction set: MLA_PROLOG_PEAK_FUNCTION names the function and the
+// flags choose the width. Nothing else may be included here, so that no inline function of another unit is compiled for
+// a wider instruction set than the machine may have.
+#include <cstdint>
+
+namespace mla_prolog::tools {
+
+double MLA_PROLOG_PEAK_FUNCTION(std::int64_t rounds) noexcept;
+
+double MLA_PROLOG_PEAK_FUNCTION(std::int64_t rounds) noexcept {
+#if defined(__AVX512F__)
+  constexpr int kBytes = 64;
+#elif defined(__AVX2__)
+  constexpr int kBytes = 32;
+#else
+  constexpr int kBytes = 16;
+#endif
+  using Vector [[gnu::vector_size(kBytes)]] = float;
+  constexpr int kLanes = kBytes / static_cast<int>(sizeof(float));
+  constexpr int kChains = 12;  // independent, to fill the pipelines; with two constants they fit 16 registers
+  Vector chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<float>(i);
+  Vector factor = Vector{} + 0.999F;
+  Vector addend = Vector{} + 0.001F;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    asm volatile("" : : : "memory");  // keeps the loop from being computed in advance
+    for (int i = 0; i < kChains; ++i) chains[i] = chains[i] * factor + addend;
+  }
+  float sum = 0.0F;
+  for (const Vector& chain : chains) {
+    for (int lane = 0; lane < kLanes; ++lane) sum += chain[lane];
+  }
+  // Uses the result without changing the count: the sum is finite.
+  const double operations = 2.0 * kLanes * kChains * static_cast<double>(rounds);
+  return sum < 1e30F ? operations : 0.0;
+}
+
+}  // namespace mla_prolog::tools
