@@ -10,6 +10,8 @@ mla_prolog_find_headers(Catch2 Catch2::Catch2 catch2/catch.hpp)
 add_library(mla_prolog_test_main STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/main.cpp)
 target_include_directories(mla_prolog_test_main PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(mla_prolog_test_main PUBLIC Catch2::Catch2)
+# Catch2's own code: slow to optimise, quick enough without.
+target_compile_options(mla_prolog_test_main PRIVATE -O0)
 target_compile_definitions(
   mla_prolog_test_main PRIVATE MLA_PROLOG_SHARED_DIR="${MLA_PROLOG_SHARED}"
                                MLA_PROLOG_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/test/data")
