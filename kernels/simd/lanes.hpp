@@ -22,13 +22,13 @@ using Ints = xs::batch<std::int32_t, A>;
 template <class A>
 inline constexpr std::int64_t kWidth = static_cast<std::int64_t>(Floats<A>::size);
 
+// Not xsimd's bitwise_cast: its interface changed in version 11, and before that it went through a table of function
+// pointers on NEON, which no compiler sees through.
 template <class To, class T, class A>
 inline xs::batch<To, A> reinterpret(const xs::batch<T, A>& x) {
-#if XSIMD_VERSION_MAJOR >= 11
-  return xs::bitwise_cast<To>(x);
-#else
-  return xs::bitwise_cast<xs::batch<To, A> >(x);
-#endif
+  using From = typename xs::batch<T, A>::register_type;
+  using Into = typename xs::batch<To, A>::register_type;
+  return xs::batch<To, A>(__builtin_bit_cast(Into, static_cast<From>(x)));
 }
 
 template <class A>

@@ -10,6 +10,11 @@
 namespace mla_prolog::kernels {
 namespace {
 
+// Correctly rounded, which xsimd 8.1's operator is not on NEON: it multiplies by a refined estimate of the reciprocal.
+inline Floats<xs::neon64> divide(const Floats<xs::neon64>& a, const Floats<xs::neon64>& b) {
+  return Floats<xs::neon64>(vdivq_f32(a, b));
+}
+
 // 16-bit codes, zero-extended.
 inline Ints<xs::neon64> widen_u16(const std::uint16_t* p, xs::neon64) {
   return Ints<xs::neon64>(vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))));

@@ -58,7 +58,13 @@ template <class A, QuantKind Kind, bool Bounded, bool Divide, class Row>
 inline void encode_row(const Row& row, std::int64_t n, float operand, std::uint8_t* codes) {
   const Floats<A> by(operand);
   for_each_step<kQuad<A>>(n, [=](std::int64_t i, auto lanes) {
-    const auto encode_scaled = [=](const Floats<A>& x) { return encode<Kind, Bounded>(Divide ? x / by : x * by); };
+    const auto encode_scaled = [=](const Floats<A>& x) {
+      if constexpr (Divide) {
+        return encode<Kind, Bounded>(divide(x, by));
+      } else {
+        return encode<Kind, Bounded>(x * by);
+      }
+    };
     store_quad<A>(codes + i, row(i, lanes), encode_scaled, lanes);
   });
 }

@@ -10,6 +10,12 @@
 namespace mla_prolog::kernels {
 namespace {
 
+// Correctly rounded; named because on other architectures xsimd's operator is not.
+template <class A>
+inline Floats<A> divide(const Floats<A>& a, const Floats<A>& b) {
+  return a / b;
+}
+
 // 16-bit codes, zero-extended.
 inline Ints<xs::sse4_2> widen_u16(const std::uint16_t* p, xs::sse4_2) {
   return Ints<xs::sse4_2>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));

@@ -12,6 +12,7 @@ constexpr std::uint32_t kFma = bit(12);
 constexpr std::uint32_t kSse42 = bit(20);
 constexpr std::uint32_t kOsxsave = bit(27);
 constexpr std::uint32_t kAvx = bit(28);
+constexpr std::uint32_t kF16c = bit(29);
 constexpr std::uint32_t kAvx2 = bit(5);
 constexpr std::uint32_t kAvx512 = bit(16) | bit(17) | bit(28) | bit(30) | bit(31);  // F, DQ, CD, BW, VL
 constexpr std::uint32_t kVnni = bit(11);
@@ -19,7 +20,7 @@ constexpr std::uint32_t kVnni = bit(11);
 // A server core of the AVX-512 generation with everything switched on.
 constexpr X86CpuState full_state() {
   return {.max_leaf = 0x20,
-          .leaf1_ecx = kFma | kSse42 | kOsxsave | kAvx,
+          .leaf1_ecx = kFma | kSse42 | kOsxsave | kAvx | kF16c,
           .leaf7_ebx = kAvx2 | kAvx512,
           .leaf7_ecx = kVnni,
           .xcr0 = 0xE7};
@@ -28,8 +29,8 @@ constexpr X86CpuState full_state() {
 TEST_CASE("everything is found on a CPU that has everything", "[dispatch]") {
   const CpuFeatures features = decode_x86(full_state());
   using enum CpuFeature;
-  REQUIRE(features == CpuFeatures(sse4_2, avx, avx2, fma, avx512f, avx512bw, avx512dq, avx512vl, avx512cd, avx512_vnni,
-                                  os_ymm, os_zmm));
+  REQUIRE(features == CpuFeatures(sse4_2, avx, avx2, fma, f16c, avx512f, avx512bw, avx512dq, avx512vl, avx512cd,
+                                  avx512_vnni, os_ymm, os_zmm));
 }
 
 TEST_CASE("register state comes from XGETBV, not from CPUID", "[dispatch]") {

@@ -13,9 +13,9 @@ namespace {
 using enum CpuFeature;
 
 constexpr CpuFeatures kOldCpu(sse4_2);
-constexpr CpuFeatures kAvx2Cpu(sse4_2, avx, avx2, fma, os_ymm);
-constexpr CpuFeatures kVnniCpu(sse4_2, avx, avx2, fma, avx512f, avx512bw, avx512dq, avx512vl, avx512cd, avx512_vnni,
-                               os_ymm, os_zmm);
+constexpr CpuFeatures kAvx2Cpu(sse4_2, avx, avx2, fma, f16c, os_ymm);
+constexpr CpuFeatures kVnniCpu(sse4_2, avx, avx2, fma, f16c, avx512f, avx512bw, avx512dq, avx512vl, avx512cd,
+                               avx512_vnni, os_ymm, os_zmm);
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -56,26 +56,32 @@ TEST_CASE("sets of another architecture are refused as not built", "[dispatch]")
 }
 
 #if defined(__x86_64__)
+Isa chosen(Isa requested, const char* environment, CpuFeatures cpu) {
+  const KernelSetChoice choice = choose_kernel_set(requested, environment, cpu);
+  INFO(choice.error);
+  REQUIRE(choice);
+  return choice.set->isa;
+}
+
 TEST_CASE("the best set that the CPU has is chosen", "[dispatch]") {
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, CpuFeatures()).set->isa == Isa::scalar);
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kOldCpu).set->isa == Isa::sse4_2);
-  REQUIRE(choose_kernel_set(Isa::automatic, "", kAvx2Cpu).set->isa == Isa::avx2);
-  REQUIRE(choose_kernel_set(Isa::automatic, "auto", kVnniCpu).set->isa == Isa::avx512_vnni);
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512_vnni))).set->isa ==
-          Isa::avx512);
+  REQUIRE(chosen(Isa::automatic, nullptr, CpuFeatures()) == Isa::scalar);
+  REQUIRE(chosen(Isa::automatic, nullptr, kOldCpu) == Isa::sse4_2);
+  REQUIRE(chosen(Isa::automatic, "", kAvx2Cpu) == Isa::avx2);
+  REQUIRE(chosen(Isa::automatic, "auto", kVnniCpu) == Isa::avx512_vnni);
+  REQUIRE(chosen(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512_vnni))) == Isa::avx512);
   // One missing part of AVX-512, or an operating system that does not know it: the next lower set.
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512bw))).set->isa == Isa::avx2);
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(os_zmm))).set->isa == Isa::avx2);
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(fma))).set->isa == Isa::sse4_2);
-  REQUIRE(choose_kernel_set(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(os_ymm))).set->isa == Isa::sse4_2);
+  REQUIRE(chosen(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(avx512bw))) == Isa::avx2);
+  REQUIRE(chosen(Isa::automatic, nullptr, kVnniCpu.without(CpuFeatures(os_zmm))) == Isa::avx2);
+  REQUIRE(chosen(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(fma))) == Isa::sse4_2);
+  REQUIRE(chosen(Isa::automatic, nullptr, kAvx2Cpu.without(CpuFeatures(os_ymm))) == Isa::sse4_2);
 }
 
 TEST_CASE("an option forces a lesser set, and wins over the environment", "[dispatch]") {
-  REQUIRE(choose_kernel_set(Isa::sse4_2, nullptr, kVnniCpu).set->isa == Isa::sse4_2);
-  REQUIRE(choose_kernel_set(Isa::automatic, "avx2", kVnniCpu).set->isa == Isa::avx2);
-  REQUIRE(choose_kernel_set(Isa::automatic, "scalar", kVnniCpu).set->isa == Isa::scalar);
-  REQUIRE(choose_kernel_set(Isa::avx2, "sse4.2", kVnniCpu).set->isa == Isa::avx2);
-  REQUIRE(choose_kernel_set(Isa::avx2, "nonsense", kVnniCpu).set->isa == Isa::avx2);
+  REQUIRE(chosen(Isa::sse4_2, nullptr, kVnniCpu) == Isa::sse4_2);
+  REQUIRE(chosen(Isa::automatic, "avx2", kVnniCpu) == Isa::avx2);
+  REQUIRE(chosen(Isa::automatic, "scalar", kVnniCpu) == Isa::scalar);
+  REQUIRE(chosen(Isa::avx2, "sse4.2", kVnniCpu) == Isa::avx2);
+  REQUIRE(chosen(Isa::avx2, "nonsense", kVnniCpu) == Isa::avx2);
 }
 
 TEST_CASE("forcing what the CPU lacks is refused by name", "[dispatch]") {
