@@ -17,12 +17,20 @@ Stream::Stream(std::uint32_t id, std::uint64_t first_number, std::shared_ptr<Con
 
 Stream::~Stream() { stop(); }
 
+void Stream::start() {
+  const std::lock_guard lock(mutex_);
+  start_locked();
+}
+
+void Stream::start_locked() {
+  if (!worker_.joinable() && !stopping_) worker_ = std::thread([this] { work(); });
+}
+
 std::unique_lock<std::mutex> Stream::begin(Task*& slot) {
   std::unique_lock<std::mutex> producer(producer_);
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return queued_ - completed_ < kSlots; });
-  // Most streams of a program that only checks phase one never run anything: no thread before the first task.
-  if (!worker_.joinable() && !stopping_) worker_ = std::thread([this] { work(); });
+  start_locked();
   slot = &ring_[(queued_ + 1) % kSlots];
   slot->pin_count = 0;
   slot->error.clear();

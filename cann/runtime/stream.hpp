@@ -56,6 +56,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  /// Starts the worker; the first `begin` does it otherwise.
+  void start();
+
   /// Reserves the next slot; waits while the queue is full. Must not be called with Runtime::mutex held. Until the
   /// lock is gone no other thread enqueues on this stream.
   [[nodiscard]] std::unique_lock<std::mutex> begin(Task*& slot);
@@ -85,6 +88,7 @@ class Stream {
  private:
   static constexpr std::size_t kSlots = 256;
 
+  void start_locked();
   void work();
 
   const std::uint32_t id_;

@@ -69,7 +69,9 @@ aclError create_stream(const Site& site, aclrtStream* stream) noexcept {
     if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
-    *stream = runtime.streams.add(make_stream(runtime, context, site));
+    const auto made = make_stream(runtime, context, site);
+    made->start();
+    *stream = runtime.streams.add(made);
     return ACL_SUCCESS;
   });
 }
