@@ -34,7 +34,7 @@ enum class Rule : std::uint8_t {
   cache_index_range,      ///< index: token, value: slot or block id, limit: capacity
   block_table_too_short,  ///< index: token, value: entry needed, limit: entries there are
   prefix_sum_decreasing,  ///< index: batch, value: prefix sum, limit: the one before it
-  tensors_overlap,        ///< tensor overlaps `other`
+  tensors_overlap,        ///< tensor, or the workspace, overlaps `other`
   argument_dtype,         ///< building blocks: value: the parameter's DType, which the function does not take
   argument_rank,          ///< value: rank, limit: rank needed
   argument_dimension,     ///< index: dimension, value: its size, limit: size needed

@@ -82,6 +82,18 @@ Status check_overlap(const detail::PlanData& plan, const Tensors& tensors) {
   return {};
 }
 
+// The workspace is written, too.
+Status check_workspace_overlap(const detail::PlanData& plan, const Tensors& tensors, const void* workspace) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(workspace);
+  const Bytes workspace_bytes{begin, begin + plan.workspace_bytes};
+  for (const TensorId id : all_tensors()) {
+    if (plan.problem[id].numel() == 0 || !is_read(plan.layer, id)) continue;
+    if (!workspace_bytes.meets(bytes_of(plan.problem[id], tensors.get(id)))) continue;
+    return {.code = StatusCode::param_invalid, .rule = Rule::tensors_overlap, .other = id, .parameter = "workspace"};
+  }
+  return {};
+}
+
 Status check_workspace(const detail::PlanData& plan, const void* workspace, std::size_t bytes) {
   if (plan.workspace_bytes == 0) return {};
   if (workspace == nullptr) {
@@ -125,6 +137,7 @@ Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_
   Status status = check_workspace(data, workspace, workspace_bytes);
   if (status.ok()) status = check_pointers(data, tensors);
   if (status.ok()) status = check_overlap(data, tensors);
+  if (status.ok()) status = check_workspace_overlap(data, tensors, workspace);
   if (!status.ok()) return status;
 
   auto* bytes = static_cast<std::byte*>(workspace);

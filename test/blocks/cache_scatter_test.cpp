@@ -1,12 +1,12 @@
-// cache_scatter against a direct transcription of the address table (numerics.md section 9), for every cache mode.
+// cache_scatter against the address table (numerics.md section 9), for every cache mode.
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <vector>
 
 #include "mla_prolog/blocks.hpp"
 #include "test/catch.hpp"
 #include "test/support/guarded_memory.hpp"
+#include "test/support/oracle_cache.hpp"
 #include "test/support/random.hpp"
 
 namespace mla_prolog::test {
@@ -32,9 +32,8 @@ struct Scatter {
   GuardedTensor cache;
   std::vector<std::byte> cache_before;
 
-  bool paged() const { return mode != CacheMode::bsnd && mode != CacheMode::tnd; }
-  bool by_block() const { return mode == CacheMode::pa_blk_bsnd || mode == CacheMode::pa_blk_nz; }
-  bool nz() const { return mode == CacheMode::pa_nz || mode == CacheMode::pa_blk_nz; }
+  bool paged() const { return is_paged(mode); }
+  bool by_block() const { return is_block_table(mode); }
 
   void allocate(Rng& rng) {
     rows = GuardedTensor(TensorDesc::dense(dtype, {tokens, width}));
@@ -65,54 +64,19 @@ struct Scatter {
   }
 };
 
-// The block and offset of a token, as section 9 puts it; block < 0: skipped.
-struct Slot {
-  std::int64_t block;
-  std::int64_t offset;
-};
-Slot slot_of(const Scatter& s, std::int64_t tok) {
-  const auto entry = [&](std::int64_t i) { return s.index[static_cast<std::size_t>(i)]; };
-  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); };
-  if (!s.paged()) return {tok / s.block_size, tok % s.block_size};
-  if (!s.by_block()) {
-    const std::int64_t i = entry(tok);
-    return i < 0 ? Slot{-1, 0} : Slot{i / s.block_size, i % s.block_size};
-  }
-  std::int64_t first = 0;
-  std::int64_t pos = 0;
-  if (s.seq > 0) {
-    first = tok / s.seq * ceil_div(s.seq, s.block_size);
-    pos = tok % s.seq;
-  } else {
-    std::size_t batch = 0;
-    while (batch + 1 < s.prefix_sums.size() && tok >= s.prefix_sums[batch]) ++batch;
-    std::int64_t begin = 0;
-    for (std::size_t b = 0; b < batch; ++b) {
-      first += ceil_div(s.prefix_sums[b] - begin, s.block_size);
-      begin = s.prefix_sums[b];
-    }
-    pos = tok - begin;
-  }
-  return {entry(first + pos / s.block_size), pos % s.block_size};
-}
-
-std::int64_t element_offset(const Scatter& s, const Slot& slot, std::int64_t c) {
-  const std::int64_t block = slot.block * (s.block_size * s.width + s.gap);
-  const std::int64_t c0 = 32 / static_cast<std::int64_t>(element_size(s.dtype));
-  return block + (s.nz() ? (c / c0) * s.block_size * c0 + slot.offset * c0 + c % c0 : slot.offset * s.width + c);
-}
-
 // Element by element, in token order, so that the last token wins.
 std::vector<std::byte> expected_cache(const Scatter& s) {
   std::vector<std::byte> cache = s.cache_before;
-  const std::size_t size = element_size(s.dtype);
-  for (std::int64_t tok = 0; tok < s.tokens; ++tok) {
-    const Slot slot = slot_of(s, tok);
+  const Addressing addressing{s.mode, s.seq, s.block_size, s.index, s.prefix_sums};
+  const CacheLayout layout{.mode = s.mode,
+                           .element_bytes = element_size(s.dtype),
+                           .block_size = s.block_size,
+                           .block_stride = s.block_size * s.width + s.gap,
+                           .width = s.width};
+  for (std::int64_t token = 0; token < s.tokens; ++token) {
+    const Slot slot = oracle_slot(addressing, token);
     if (slot.block < 0) continue;
-    for (std::int64_t c = 0; c < s.width; ++c) {
-      std::memcpy(cache.data() + static_cast<std::size_t>(element_offset(s, slot, c)) * size,
-                  s.rows.data() + static_cast<std::size_t>(tok * s.width + c) * size, size);
-    }
+    oracle_write_row(layout, slot, s.rows.data() + static_cast<std::size_t>(token) * layout.row_bytes(), cache.data());
   }
   return cache;
 }
