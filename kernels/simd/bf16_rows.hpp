@@ -9,15 +9,16 @@ namespace {
 template <class A>
 void scale_bf16(bf16_t* x, std::int64_t n, float factor) {
   const Floats<A> f(factor);
-  for_each_step<kWidth<A>>(n, [=](std::int64_t i, auto lanes) {
-    store_codes16<A>(x + i, encode_bf16(load_bf16<A>(x + i, lanes) * f), lanes);
+  for_each_step<kPair<A>>(n, [=](std::int64_t i, auto lanes) {
+    const Pair<A> wide = load_pair<A>(static_cast<const bf16_t*>(x + i), lanes);
+    store_bf16<A>(x + i, {wide.a * f, wide.b * f}, lanes);
   });
 }
 
 template <class A>
 void round_to_bf16(const float* x, std::int64_t n, bf16_t* out) {
-  for_each_step<kWidth<A>>(
-      n, [=](std::int64_t i, auto lanes) { store_codes16<A>(out + i, encode_bf16(load<A>(x + i, lanes)), lanes); });
+  for_each_step<kPair<A>>(
+      n, [=](std::int64_t i, auto lanes) { store_bf16<A>(out + i, load_pair<A>(x + i, lanes), lanes); });
 }
 
 template <class A>

@@ -10,14 +10,25 @@
 namespace mla_prolog::kernels {
 namespace {
 
-// BF: nearest, ties to even; NaN gives the quiet NaN. The code fills the low half of a lane, the upper half is zero.
+// BF: nearest, ties to even; NaN gives the quiet NaN. The code is the upper half of a lane, the lower is arbitrary.
 template <class A>
 inline Ints<A> encode_bf16(const Floats<A>& v) {
   using I = Ints<A>;
   const I bits = bits_of(v);
   const I rounded = bits + (I(0x7FFF) + (shift_right_logical<16>(bits) & I(1)));
   const Floats<A> quiet = float_from_bits(I(0x7FC00000));
-  return shift_right_logical<16>(bits_of(xs::select(v == v, float_from_bits(rounded), quiet)));
+  return bits_of(xs::select(v == v, float_from_bits(rounded), quiet));
+}
+
+template <class A>
+inline void store_bf16(bf16_t* p, const Pair<A>& x, AllLanes) {
+  store_high16(p, encode_bf16(x.a), encode_bf16(x.b));
+}
+template <class A>
+inline void store_bf16(bf16_t* p, const Pair<A>& x, FirstLanes lanes) {
+  bf16_t buffer[kPair<A>];
+  store_bf16(buffer, x, AllLanes{});
+  copy_elements(buffer, lanes.count, p);
 }
 
 // BFA widened again: nearest bf16, ties away from zero, as a float32.

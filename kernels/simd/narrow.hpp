@@ -24,15 +24,27 @@ inline Floats<A> load_bf16(const bf16_t* p, FirstLanes lanes) {
   return load_bf16<A>(buffer, AllLanes{});
 }
 
+// Two vectors: the unit in which 16-bit codes are written.
 template <class A>
-inline void store_codes16(std::uint16_t* p, const Ints<A>& codes, AllLanes) {
-  store_u16(p, codes);
+struct Pair {
+  Floats<A> a, b;
+};
+template <class A>
+inline constexpr std::int64_t kPair = 2 * kWidth<A>;
+
+template <class A>
+inline Pair<A> load_pair(const float* p, AllLanes lanes) {
+  return {load<A>(p, lanes), load<A>(p + kWidth<A>, lanes)};
 }
 template <class A>
-inline void store_codes16(std::uint16_t* p, const Ints<A>& codes, FirstLanes lanes) {
-  std::uint16_t buffer[kWidth<A>];
-  store_u16(buffer, codes);
-  copy_elements(buffer, lanes.count, p);
+inline Pair<A> load_pair(const bf16_t* p, AllLanes lanes) {
+  return {load_bf16<A>(p, lanes), load_bf16<A>(p + kWidth<A>, lanes)};
+}
+template <class A, class T>
+inline Pair<A> load_pair(const T* p, FirstLanes lanes) {
+  T buffer[kPair<A>] = {};
+  copy_elements(p, lanes.count, buffer);
+  return load_pair<A>(buffer, AllLanes{});
 }
 
 // Four vectors: the unit in which 8-bit codes are written, for four vectors of lanes make one of bytes.
@@ -49,8 +61,13 @@ inline Quad<A> load_quad(const float* p, AllLanes lanes) {
           load<A>(p + 3 * kWidth<A>, lanes)};
 }
 template <class A>
-inline Quad<A> load_quad(const float* p, FirstLanes lanes) {
-  float buffer[kQuad<A>] = {};
+inline Quad<A> load_quad(const bf16_t* p, AllLanes lanes) {
+  return {load_bf16<A>(p, lanes), load_bf16<A>(p + kWidth<A>, lanes), load_bf16<A>(p + 2 * kWidth<A>, lanes),
+          load_bf16<A>(p + 3 * kWidth<A>, lanes)};
+}
+template <class A, class T>
+inline Quad<A> load_quad(const T* p, FirstLanes lanes) {
+  T buffer[kQuad<A>] = {};
   copy_elements(p, lanes.count, buffer);
   return load_quad<A>(buffer, AllLanes{});
 }

@@ -19,8 +19,10 @@ inline Floats<xs::neon64> divide(const Floats<xs::neon64>& a, const Floats<xs::n
 inline Ints<xs::neon64> widen_u16(const std::uint16_t* p, xs::neon64) {
   return Ints<xs::neon64>(vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))));
 }
-// The low halves of lanes whose upper halves are zero.
-inline void store_u16(std::uint16_t* p, const Ints<xs::neon64>& x) { vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x))); }
+// The upper halves of a's lanes, then of b's.
+inline void store_high16(std::uint16_t* p, const Ints<xs::neon64>& a, const Ints<xs::neon64>& b) {
+  vst1q_u16(p, vuzp2q_u16(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b)));
+}
 // The low bytes.
 inline void store_u8(std::uint8_t* p, const Ints<xs::neon64>& x) {
   const uint16x4_t halves = vmovn_u32(vreinterpretq_u32_s32(x));

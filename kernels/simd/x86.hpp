@@ -20,9 +20,9 @@ inline Floats<A> divide(const Floats<A>& a, const Floats<A>& b) {
 inline Ints<xs::sse4_2> widen_u16(const std::uint16_t* p, xs::sse4_2) {
   return Ints<xs::sse4_2>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
-// The low halves of lanes whose upper halves are zero.
-inline void store_u16(std::uint16_t* p, const Ints<xs::sse4_2>& x) {
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(x, x));
+// The upper halves of a's lanes, then of b's.
+inline void store_high16(std::uint16_t* p, const Ints<xs::sse4_2>& a, const Ints<xs::sse4_2>& b) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(_mm_srli_epi32(a, 16), _mm_srli_epi32(b, 16)));
 }
 // The low bytes.
 inline void store_u8(std::uint8_t* p, const Ints<xs::sse4_2>& x) {
@@ -50,9 +50,9 @@ inline Floats<xs::sse4_2> odd_elements(const Floats<xs::sse4_2>& a, const Floats
 inline Ints<xs::avx2> widen_u16(const std::uint16_t* p, xs::avx2) {
   return Ints<xs::avx2>(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
-inline void store_u16(std::uint16_t* p, const Ints<xs::avx2>& x) {
-  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(x, x), _MM_SHUFFLE(3, 1, 2, 0));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(packed));
+inline void store_high16(std::uint16_t* p, const Ints<xs::avx2>& a, const Ints<xs::avx2>& b) {
+  const __m256i halves = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(halves, _MM_SHUFFLE(3, 1, 2, 0)));
 }
 inline void store_u8(std::uint8_t* p, const Ints<xs::avx2>& x) {
   const __m256i picked = _mm256_shuffle_epi8(
@@ -84,8 +84,11 @@ inline Floats<xs::avx2> odd_elements(const Floats<xs::avx2>& a, const Floats<xs:
 inline Ints<xs::avx512bw> widen_u16(const std::uint16_t* p, xs::avx512bw) {
   return Ints<xs::avx512bw>(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 }
-inline void store_u16(std::uint16_t* p, const Ints<xs::avx512bw>& x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x));
+inline void store_high16(std::uint16_t* p, const Ints<xs::avx512bw>& a, const Ints<xs::avx512bw>& b) {
+  alignas(64) static constexpr std::uint16_t kOdd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                         23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                         45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  _mm512_storeu_si512(p, _mm512_permutex2var_epi16(a, _mm512_load_si512(kOdd), b));
 }
 inline void store_u8(std::uint8_t* p, const Ints<xs::avx512bw>& x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
