@@ -31,6 +31,9 @@ struct RowKernels {
   void (*dynamic_quant)(QuantKind kind, const float* y, const float* smooth, std::int64_t n, std::uint8_t* codes,
                         float* scale);
 
+  // The same of values that are bf16, as queries are (6), without smooth.
+  void (*dynamic_quant_bf16)(QuantKind kind, const bf16_t* y, std::int64_t n, std::uint8_t* codes, float* scale);
+
   // MX quantisation of BFA(y) in blocks of 32 (5.3), n a multiple of 32; scales holds n/32 E8M0 bytes.
   void (*mx_quant)(const float* y, std::int64_t n, std::uint8_t* codes, std::uint8_t* scales);
 

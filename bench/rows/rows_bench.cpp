@@ -64,6 +64,12 @@ Kernel dynamic(const std::string& name, QuantKind kind, std::int64_t n) {
           }};
 }
 
+Kernel dynamic_bf16(const std::string& name, QuantKind kind) {
+  return {"dynamic_quant_bf16_" + name, 512, 3, [kind](const RowKernels& k, Rows& r, std::int64_t length) {
+            k.dynamic_quant_bf16(kind, r.codes16.data(), length, r.codes8.data(), &r.scale);
+          }};
+}
+
 Kernel fixed(const std::string& name, QuantKind kind) {
   return {"static_quant_" + name, 512, 5, [kind](const RowKernels& k, Rows& r, std::int64_t length) {
             k.static_quant(kind, r.x.data(), r.channel.data(), 0, length, r.codes8.data());
@@ -89,6 +95,10 @@ std::vector<Kernel> all_kernels() {
     list.push_back(dynamic("e4m3", QuantKind::e4m3, n));
     list.push_back(dynamic("hif8", QuantKind::hif8, n));
   }
+  list.push_back(dynamic_bf16("int8_a2_query", QuantKind::int8_a2_query));
+  list.push_back(dynamic_bf16("int8_950", QuantKind::int8_950));
+  list.push_back(dynamic_bf16("e4m3", QuantKind::e4m3));
+  list.push_back(dynamic_bf16("hif8", QuantKind::hif8));
   list.push_back({"mx_quant", 1536, 5, [](const RowKernels& k, Rows& r, std::int64_t length) {
                     k.mx_quant(r.x.data(), length, r.codes8.data(), r.scales8.data());
                   }});

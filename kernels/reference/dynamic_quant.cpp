@@ -14,34 +14,43 @@ namespace {
 float max_propagating_nan(float a, float b) { return a != a || b != b ? a + b : (a > b ? a : b); }
 float min_propagating_nan(float a, float b) { return a != a || b != b ? a + b : (a < b ? a : b); }
 
-float absolute_maximum(const float* y, const float* smooth, std::int64_t n) {
+// value(i) is element i of the row.
+template <typename Value>
+float absolute_maximum(Value value, std::int64_t n) {
   float amax = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float value = smooth != nullptr ? y[i] * smooth[i] : y[i];
-    amax = max_propagating_nan(amax, std::fabs(value));
-  }
+  for (std::int64_t i = 0; i < n; ++i) amax = max_propagating_nan(amax, std::fabs(value(i)));
   return amax;
+}
+
+template <typename Value>
+void quantize_row(QuantKind kind, Value value, std::int64_t n, std::uint8_t* codes, float* scale) {
+  const float amax = absolute_maximum(value, n);
+  const bool by_reciprocal = kind == QuantKind::int8_a2 || kind == QuantKind::int8_a2_query;
+  const float row_scale = by_reciprocal ? amax / kInt8Max : amax * reciprocal_max(kind);
+  const float reciprocal = kInt8Max / amax;
+  for (std::int64_t i = 0; i < n; ++i) {
+    codes[i] = encode(kind, by_reciprocal ? value(i) * reciprocal : value(i) / row_scale);
+  }
+  *scale = canonical(row_scale);
 }
 
 }  // namespace
 
 void dynamic_quant(QuantKind kind, const float* y, const float* smooth, std::int64_t n, std::uint8_t* codes,
                    float* scale) {
-  const float amax = absolute_maximum(y, smooth, n);
-  const bool by_reciprocal = kind == QuantKind::int8_a2 || kind == QuantKind::int8_a2_query;
-  const float row_scale = by_reciprocal ? amax / kInt8Max : amax * reciprocal_max(kind);
-  const float reciprocal = kInt8Max / amax;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float value = smooth != nullptr ? y[i] * smooth[i] : y[i];
-    codes[i] = encode(kind, by_reciprocal ? value * reciprocal : value / row_scale);
-  }
-  *scale = canonical(row_scale);
+  quantize_row(
+      kind, [=](std::int64_t i) { return smooth != nullptr ? y[i] * smooth[i] : y[i]; }, n, codes, scale);
+}
+
+void dynamic_quant_bf16(QuantKind kind, const bf16_t* y, std::int64_t n, std::uint8_t* codes, float* scale) {
+  quantize_row(
+      kind, [=](std::int64_t i) { return float_from_bf16(y[i]); }, n, codes, scale);
 }
 
 void tile_quant(QuantKind kind, const float* c, float alpha, std::uint8_t* codes, float* scale) {
   constexpr std::int64_t kTile = 128;
   constexpr float kFloor = 1e-4F;
-  const float amax = absolute_maximum(c, nullptr, kTile);
+  const float amax = absolute_maximum([=](std::int64_t i) { return c[i]; }, kTile);
   if (kind == QuantKind::e4m3 || kind == QuantKind::hif8) {
     const float tile_scale = max_propagating_nan(amax, kFloor) * reciprocal_max(kind);
     for (std::int64_t i = 0; i < kTile; ++i) codes[i] = encode(kind, c[i] / tile_scale);

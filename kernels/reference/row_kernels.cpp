@@ -9,6 +9,7 @@ const RowKernels& reference_row_kernels() noexcept {
   static constexpr RowKernels kTable{
       .rms_norm = reference::rms_norm,
       .dynamic_quant = reference::dynamic_quant,
+      .dynamic_quant_bf16 = reference::dynamic_quant_bf16,
       .mx_quant = reference::mx_quant,
       .static_quant = reference::static_quant,
       .tile_quant = reference::tile_quant,

@@ -12,6 +12,7 @@ void rms_norm(const float* v, std::int64_t n, float reciprocal_n, float epsilon,
               bool apply_scale, float* y);
 void dynamic_quant(QuantKind kind, const float* y, const float* smooth, std::int64_t n, std::uint8_t* codes,
                    float* scale);
+void dynamic_quant_bf16(QuantKind kind, const bf16_t* y, std::int64_t n, std::uint8_t* codes, float* scale);
 void mx_quant(const float* y, std::int64_t n, std::uint8_t* codes, std::uint8_t* scales);
 // As mx_quant for values that are bf16 already.
 void mx_quant_bf16(const bf16_t* y, std::int64_t n, std::uint8_t* codes, std::uint8_t* scales);

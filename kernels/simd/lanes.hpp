@@ -19,6 +19,10 @@ using Floats = xs::batch<float, A>;
 template <class A>
 using Ints = xs::batch<std::int32_t, A>;
 
+// bf16 patterns, twice as many.
+template <class A>
+using Shorts = xs::batch<std::int16_t, A>;
+
 template <class A>
 inline constexpr std::int64_t kWidth = static_cast<std::int64_t>(Floats<A>::size);
 
@@ -69,25 +73,26 @@ inline void copy_elements(const T* from, std::int64_t count, T* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
+// Step elements from p, in `buffer` and followed by zeros where the row ends before.
+template <std::int64_t Step, class T>
+inline const T* elements(const T* p, T*, AllLanes) {
+  return p;
+}
+template <std::int64_t Step, class T>
+inline const T* elements(const T* p, T* buffer, FirstLanes lanes) {
+  for (std::int64_t i = 0; i < Step; ++i) buffer[i] = i < lanes.count ? p[i] : T{0};
+  return buffer;
+}
+
 template <class A>
-inline Floats<A> load(const float* p, AllLanes) {
-  return Floats<A>::load_unaligned(p);
+inline Floats<A> load(const float* p, auto lanes) {
+  float buffer[kWidth<A>];
+  return Floats<A>::load_unaligned(elements<kWidth<A>>(p, buffer, lanes));
 }
 template <class A>
-inline Floats<A> load(const float* p, FirstLanes lanes) {
-  float buffer[kWidth<A>] = {};
-  copy_elements(p, lanes.count, buffer);
-  return Floats<A>::load_unaligned(buffer);
-}
-template <class A>
-inline Ints<A> load(const std::int32_t* p, AllLanes) {
-  return Ints<A>::load_unaligned(p);
-}
-template <class A>
-inline Ints<A> load(const std::int32_t* p, FirstLanes lanes) {
-  std::int32_t buffer[kWidth<A>] = {};
-  copy_elements(p, lanes.count, buffer);
-  return Ints<A>::load_unaligned(buffer);
+inline Ints<A> load(const std::int32_t* p, auto lanes) {
+  std::int32_t buffer[kWidth<A>];
+  return Ints<A>::load_unaligned(elements<kWidth<A>>(p, buffer, lanes));
 }
 template <class A>
 inline void store(float* p, const Floats<A>& x, AllLanes) {

@@ -8,15 +8,6 @@ namespace mla_prolog::kernels {
 namespace {
 
 template <class A>
-inline std::int32_t largest_element(const Ints<A>& x) {
-  std::int32_t lanes[kWidth<A>];
-  x.store_unaligned(lanes);
-  std::int32_t largest = lanes[0];
-  for (std::int64_t i = 1; i < kWidth<A>; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
-  return largest;
-}
-
-template <class A>
 void mx_quant(const float* y, std::int64_t n, std::uint8_t* codes, std::uint8_t* scales) {
   constexpr std::int64_t kBlock = 32;
   constexpr std::int64_t kVectors = kBlock / kWidth<A>;
@@ -27,7 +18,7 @@ void mx_quant(const float* y, std::int64_t n, std::uint8_t* codes, std::uint8_t*
       values[k] = round_to_bf16_ties_away(load<A>(y + i + k * kWidth<A>, AllLanes{}));
       magnitude = xs::max(magnitude, magnitude_bits(values[k]));
     }
-    const std::int32_t exponent = largest_element<A>(magnitude) >> 23;
+    const std::int32_t exponent = largest_element(magnitude) >> 23;
     // The factor's exponent field is 254 - shared; a block of zeros and subnormals is multiplied by 0, and one with an
     // infinity or NaN by NaN, which the conversion turns into code 0.
     const std::int32_t shared = exponent > 8 ? exponent - 8 : 0;

@@ -14,14 +14,9 @@ namespace {
 
 // bf16 to float32, exact.
 template <class A>
-inline Floats<A> load_bf16(const bf16_t* p, AllLanes) {
-  return float_from_bits<A>(widen_u16(p, A{}) << 16);
-}
-template <class A>
-inline Floats<A> load_bf16(const bf16_t* p, FirstLanes lanes) {
-  bf16_t buffer[kWidth<A>] = {};
-  copy_elements(p, lanes.count, buffer);
-  return load_bf16<A>(buffer, AllLanes{});
+inline Floats<A> load(const bf16_t* p, auto lanes) {
+  bf16_t buffer[kWidth<A>];
+  return float_from_bits<A>(widen_u16(elements<kWidth<A>>(p, buffer, lanes), A{}) << 16);
 }
 
 // Two vectors: the unit in which 16-bit codes are written.
@@ -32,19 +27,12 @@ struct Pair {
 template <class A>
 inline constexpr std::int64_t kPair = 2 * kWidth<A>;
 
-template <class A>
-inline Pair<A> load_pair(const float* p, AllLanes lanes) {
-  return {load<A>(p, lanes), load<A>(p + kWidth<A>, lanes)};
-}
-template <class A>
-inline Pair<A> load_pair(const bf16_t* p, AllLanes lanes) {
-  return {load_bf16<A>(p, lanes), load_bf16<A>(p + kWidth<A>, lanes)};
-}
+// T is float, or bf16 to be widened.
 template <class A, class T>
-inline Pair<A> load_pair(const T* p, FirstLanes lanes) {
-  T buffer[kPair<A>] = {};
-  copy_elements(p, lanes.count, buffer);
-  return load_pair<A>(buffer, AllLanes{});
+inline Pair<A> load_pair(const T* p, auto lanes) {
+  T buffer[kPair<A>];
+  const T* row = elements<kPair<A>>(p, buffer, lanes);
+  return {load<A>(row, AllLanes{}), load<A>(row + kWidth<A>, AllLanes{})};
 }
 
 // Four vectors: the unit in which 8-bit codes are written, for four vectors of lanes make one of bytes.
@@ -55,21 +43,12 @@ struct Quad {
 template <class A>
 inline constexpr std::int64_t kQuad = 4 * kWidth<A>;
 
-template <class A>
-inline Quad<A> load_quad(const float* p, AllLanes lanes) {
-  return {load<A>(p, lanes), load<A>(p + kWidth<A>, lanes), load<A>(p + 2 * kWidth<A>, lanes),
-          load<A>(p + 3 * kWidth<A>, lanes)};
-}
-template <class A>
-inline Quad<A> load_quad(const bf16_t* p, AllLanes lanes) {
-  return {load_bf16<A>(p, lanes), load_bf16<A>(p + kWidth<A>, lanes), load_bf16<A>(p + 2 * kWidth<A>, lanes),
-          load_bf16<A>(p + 3 * kWidth<A>, lanes)};
-}
 template <class A, class T>
-inline Quad<A> load_quad(const T* p, FirstLanes lanes) {
-  T buffer[kQuad<A>] = {};
-  copy_elements(p, lanes.count, buffer);
-  return load_quad<A>(buffer, AllLanes{});
+inline Quad<A> load_quad(const T* p, auto lanes) {
+  T buffer[kQuad<A>];
+  const T* row = elements<kQuad<A>>(p, buffer, lanes);
+  return {load<A>(row, AllLanes{}), load<A>(row + kWidth<A>, AllLanes{}), load<A>(row + 2 * kWidth<A>, AllLanes{}),
+          load<A>(row + 3 * kWidth<A>, AllLanes{})};
 }
 template <class A, class F>
 inline Quad<A> map(const Quad<A>& x, F f) {
@@ -78,18 +57,6 @@ inline Quad<A> map(const Quad<A>& x, F f) {
 template <class A>
 inline Quad<A> operator*(const Quad<A>& x, const Quad<A>& y) {
   return {x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d};
-}
-
-// encode(vector) gives lanes whose low byte is the code.
-template <class A, class Encode>
-inline void store_quad(std::uint8_t* p, const Quad<A>& x, Encode encode, AllLanes) {
-  store_u8(p, encode(x.a), encode(x.b), encode(x.c), encode(x.d));
-}
-template <class A, class Encode>
-inline void store_quad(std::uint8_t* p, const Quad<A>& x, Encode encode, FirstLanes lanes) {
-  std::uint8_t buffer[kQuad<A>];
-  store_quad(buffer, x, encode, AllLanes{});
-  copy_elements(buffer, lanes.count, p);
 }
 
 }  // namespace

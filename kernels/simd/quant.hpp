@@ -37,6 +37,12 @@ struct SmoothRow {
   }
 };
 
+template <class A>
+struct Bf16Row {
+  const bf16_t* y;
+  Quad<A> operator()(std::int64_t i, auto lanes) const { return load_quad<A>(y + i, lanes); }
+};
+
 template <class A, class Row>
 inline float absolute_maximum(const Row& row, std::int64_t n) {
   Ints<A> a(0);
@@ -50,22 +56,40 @@ inline float absolute_maximum(const Row& row, std::int64_t n) {
     c = xs::max(c, magnitude_bits(x.c));
     d = xs::max(d, magnitude_bits(x.d));
   });
-  const std::int32_t largest = largest_element<A>(xs::max(xs::max(a, b), xs::max(c, d)));
+  const std::int32_t largest = largest_element(xs::max(xs::max(a, b), xs::max(c, d)));
   return __builtin_bit_cast(float, largest);
+}
+
+// bf16 magnitudes order like their patterns, too.
+template <class A>
+inline float absolute_maximum(const Bf16Row<A>& row, std::int64_t n) {
+  const Shorts<A> magnitude(0x7FFF);
+  Shorts<A> a(0);
+  Shorts<A> b(0);
+  for_each_step<kQuad<A>>(n, [&](std::int64_t i, auto lanes) {
+    std::int16_t buffer[kQuad<A>];
+    const auto* p = elements<kQuad<A>>(reinterpret_cast<const std::int16_t*>(row.y + i), buffer, lanes);
+    a = xs::max(a, Shorts<A>::load_unaligned(p) & magnitude);
+    b = xs::max(b, Shorts<A>::load_unaligned(p + kPair<A>) & magnitude);
+  });
+  // The larger of each two neighbours, as float32 patterns.
+  const Ints<A> pairs = reinterpret<std::int32_t>(xs::max(a, b));
+  const Ints<A> largest = xs::max(pairs << 16, pairs & Ints<A>(0x7FFF0000));
+  return __builtin_bit_cast(float, largest_element(largest));
 }
 
 template <class A, QuantKind Kind, bool Bounded, bool Divide, class Row>
 inline void encode_row(const Row& row, std::int64_t n, float operand, std::uint8_t* codes) {
   const Floats<A> by(operand);
   for_each_step<kQuad<A>>(n, [=](std::int64_t i, auto lanes) {
-    const auto encode_scaled = [=](const Floats<A>& x) {
+    const auto scaled = [=](const Floats<A>& x) {
       if constexpr (Divide) {
-        return encode<Kind, Bounded>(divide(x, by));
+        return divide(x, by);
       } else {
-        return encode<Kind, Bounded>(x * by);
+        return x * by;
       }
     };
-    store_quad<A>(codes + i, row(i, lanes), encode_scaled, lanes);
+    store_codes<Kind, Bounded>(codes + i, map(row(i, lanes), scaled), lanes);
   });
 }
 
@@ -116,6 +140,11 @@ void dynamic_quant(QuantKind kind, const float* y, const float* smooth, std::int
   } else {
     quantize_row<A>(kind, PlainRow<A>{y}, n, codes, scale);
   }
+}
+
+template <class A>
+void dynamic_quant_bf16(QuantKind kind, const bf16_t* y, std::int64_t n, std::uint8_t* codes, float* scale) {
+  quantize_row<A>(kind, Bf16Row<A>{y}, n, codes, scale);
 }
 
 template <class A, QuantKind Kind>

@@ -56,7 +56,7 @@ void rms_norm(const float* v, std::int64_t n, float reciprocal_n, float epsilon,
   const Floats<A> last(scale);
   for (std::int64_t i = 0; i < n; i += kWidth<A>) {
     Floats<A> value = divide(load<A>(v + i, AllLanes{}), root);
-    value = value * load_bf16<A>(gamma + i, AllLanes{});
+    value = value * load<A>(gamma + i, AllLanes{});
     if (apply_scale) value = value * last;
     store<A>(y + i, value, AllLanes{});
   }

@@ -16,6 +16,7 @@ constexpr RowKernels make_row_kernels() noexcept {
   return {
       .rms_norm = rms_norm<A>,
       .dynamic_quant = dynamic_quant<A>,
+      .dynamic_quant_bf16 = dynamic_quant_bf16<A>,
       .mx_quant = mx_quant<A>,
       .static_quant = static_quant<A>,
       .tile_quant = tile_quant<A>,

@@ -222,23 +222,48 @@ TEST_CASE("bf16 rounds at every kind of boundary", "[encoders]") {
   });
 }
 
-// Patterns 0, stride, 2 * stride, ... of all 2^32, by every encoder, in rows as long as a real one.
-std::uint64_t first_grid_difference(const RowKernels& rows, QuantKind kind, std::uint64_t stride) {
-  constexpr std::size_t kRow = 1536;
+// The two ways to an encoder: with a given scale of 1, which takes any value, and with a scale found to be 1 because
+// the row holds the format's largest value, for which the kernels know that no value is beyond it.
+constexpr std::size_t kRow = 1536;
+
+struct Grid {
+  QuantKind kind;
+  float largest;  // 0: given scale
+};
+
+std::vector<std::uint8_t> encode(const RowKernels& rows, const Grid& grid, const std::vector<float>& values) {
+  if (grid.largest == 0.0F) return encode(rows, grid.kind, values);
+  std::vector<std::uint8_t> codes(values.size());
+  float scale = 0.0F;
+  rows.dynamic_quant(grid.kind, values.data(), nullptr, static_cast<std::int64_t>(values.size()), codes.data(), &scale);
+  if (scale != 1.0F) codes.clear();
+  return codes;
+}
+
+// Patterns 0, stride, 2 * stride, ... of all 2^32, in rows as long as a real one.
+std::uint64_t first_grid_difference(const RowKernels& rows, const Grid& grid, std::uint64_t stride) {
   std::vector<float> values(kRow);
   for (std::uint64_t pattern = 0; pattern < (std::uint64_t{1} << 32); pattern += stride * kRow) {
-    for (std::size_t i = 0; i < kRow; ++i) values[i] = from_bits(static_cast<std::uint32_t>(pattern + stride * i));
-    const std::vector<std::uint8_t> expected = encode(kernels::reference_row_kernels(), kind, values);
-    if (encode(rows, kind, values) != expected) return pattern;
+    for (std::size_t i = 0; i < kRow; ++i) {
+      values[i] = from_bits(static_cast<std::uint32_t>(pattern + stride * i));
+      if (grid.largest != 0.0F && !(std::fabs(values[i]) <= grid.largest)) values[i] = grid.largest;
+    }
+    if (grid.largest != 0.0F) values[kRow / 2] = grid.largest;
+    const std::vector<std::uint8_t> expected = encode(kernels::reference_row_kernels(), grid, values);
+    if (expected.empty() || encode(rows, grid, values) != expected) return pattern;
   }
   return UINT64_MAX;
 }
 
 void check_grid(std::uint64_t stride) {
+  constexpr Grid kGrids[] = {{QuantKind::int8_a2, 0.0F},    {QuantKind::e4m3, 0.0F},
+                             {QuantKind::hif8, 0.0F},       {QuantKind::int8_a2, 127.0F},
+                             {QuantKind::int8_950, 127.0F}, {QuantKind::int8_a2_query, 127.0F},
+                             {QuantKind::e4m3, 448.0F},     {QuantKind::hif8, 32768.0F}};
   for_each_set([&](const RowKernels& rows) {
-    for (const QuantKind kind : {QuantKind::int8_a2, QuantKind::e4m3, QuantKind::hif8}) {
-      INFO("kind " << static_cast<int>(kind));
-      REQUIRE(first_grid_difference(rows, kind, stride) == UINT64_MAX);
+    for (const Grid& grid : kGrids) {
+      INFO("kind " << static_cast<int>(grid.kind) << ", largest " << grid.largest);
+      REQUIRE(first_grid_difference(rows, grid, stride) == UINT64_MAX);
     }
   });
 }

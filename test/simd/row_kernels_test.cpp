@@ -140,6 +140,48 @@ TEST_CASE("dynamic_quant equals the reference", "[simd]") {
   });
 }
 
+TEST_CASE("dynamic_quant_bf16 equals the reference", "[simd]") {
+  for_each_set([](const RowKernels& rows, Random& random, const std::string& set) {
+    for (const Spread spread : kSpreads) {
+      for (const std::int64_t n : kSizes) {
+        for (const QuantKind kind : kKinds) {
+          Guarded<bf16_t> y(random_bf16(spread, n, random));
+          std::vector<std::uint8_t> expected(y.size());
+          std::vector<float> expected_scale(1);
+          reference().dynamic_quant_bf16(kind, y.data(), n, expected.data(), expected_scale.data());
+          Guarded<std::uint8_t> codes(n);
+          Guarded<float> scale(1);
+          rows.dynamic_quant_bf16(kind, y.data(), n, codes.data(), scale.data());
+          const std::string context = describe(set, spread, n) + ", kind " + std::to_string(static_cast<int>(kind));
+          require_same(expected, codes, context);
+          require_same(expected_scale, scale, context);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("dynamic_quant_bf16 is dynamic_quant of the widened row", "[simd]") {
+  for (const KernelSet* set : sets_of_this_machine()) {
+    Random random(seed());
+    for (const Spread spread : kSpreads) {
+      for (const QuantKind kind : kKinds) {
+        const std::vector<bf16_t> y = random_bf16(spread, 512, random);
+        std::vector<float> wide;
+        for (const bf16_t code : y) wide.push_back(from_bits(std::uint32_t{code} << 16));
+        std::vector<std::uint8_t> expected(y.size());
+        std::vector<float> expected_scale(1);
+        set->rows->dynamic_quant(kind, wide.data(), nullptr, 512, expected.data(), expected_scale.data());
+        Guarded<std::uint8_t> codes(512);
+        Guarded<float> scale(1);
+        set->rows->dynamic_quant_bf16(kind, y.data(), 512, codes.data(), scale.data());
+        require_same(expected, codes, set->name);
+        require_same(expected_scale, scale, set->name);
+      }
+    }
+  }
+}
+
 TEST_CASE("mx_quant equals the reference", "[simd]") {
   for_each_set([](const RowKernels& rows, Random& random, const std::string& set) {
     for (const Spread spread : kSpreads) {
