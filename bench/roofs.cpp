@@ -41,30 +41,44 @@ double ops_per_second(int threads, Clock clock, double ops_per_step, Body body) 
 
 __attribute__((target("avx2,fma"))) void fma_avx2() {
   __m256 acc[kChains];
-  for (auto& a : acc) a = _mm256_setzero_ps();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm256_setzero_ps();
+    MLA_PROLOG_BENCH_KEEP(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m256 x = _mm256_setzero_ps();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) acc[c] = _mm256_fmadd_ps(x, x, acc[c]);
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP(acc[c]);
 }
 
 __attribute__((target("avx512f"))) void fma_avx512() {
   __m512 acc[kChains];
-  for (auto& a : acc) a = _mm512_setzero_ps();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm512_setzero_ps();
+    MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m512 x = _mm512_setzero_ps();
   for (std::int64_t i = 0; i < kSteps; ++i) {
     MLA_PROLOG_BENCH_KEEP_ZMM(x);
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) acc[c] = _mm512_fmadd_ps(x, x, acc[c]);
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP_ZMM(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);
 }
 
 __attribute__((target("avx2"))) void madd_avx2() {
   __m256i acc[kChains];
-  for (auto& a : acc) a = _mm256_setzero_si256();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm256_setzero_si256();
+    MLA_PROLOG_BENCH_KEEP(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m256i x = _mm256_setzero_si256();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
@@ -73,12 +87,17 @@ __attribute__((target("avx2"))) void madd_avx2() {
       acc[c] = _mm256_add_epi32(acc[c], _mm256_madd_epi16(x, x));
     }
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP(acc[c]);
 }
 
 __attribute__((target("avx512f,avx512bw"))) void madd_avx512() {
   __m512i acc[kChains];
-  for (auto& a : acc) a = _mm512_setzero_si512();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm512_setzero_si512();
+    MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m512i x = _mm512_setzero_si512();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
@@ -87,24 +106,34 @@ __attribute__((target("avx512f,avx512bw"))) void madd_avx512() {
       acc[c] = _mm512_add_epi32(acc[c], _mm512_madd_epi16(x, x));
     }
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP_ZMM(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);
 }
 
 __attribute__((target("avx512f,avx512vnni"))) void dot_avx512() {
   __m512i acc[kChains];
-  for (auto& a : acc) a = _mm512_setzero_si512();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm512_setzero_si512();
+    MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m512i x = _mm512_setzero_si512();
   for (std::int64_t i = 0; i < kSteps; ++i) {
     MLA_PROLOG_BENCH_KEEP_ZMM(x);
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) acc[c] = _mm512_dpbusd_epi32(acc[c], x, x);
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP_ZMM(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP_ZMM(acc[c]);
 }
 
 __attribute__((target("sse4.2"))) void madd_sse() {
   __m128i acc[kChains];
-  for (auto& a : acc) a = _mm_setzero_si128();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm_setzero_si128();
+    MLA_PROLOG_BENCH_KEEP(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m128i x = _mm_setzero_si128();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
@@ -113,12 +142,17 @@ __attribute__((target("sse4.2"))) void madd_sse() {
       acc[c] = _mm_add_epi32(acc[c], _mm_madd_epi16(x, x));
     }
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP(acc[c]);
 }
 
 void multiply_add_sse() {
   __m128 acc[kChains];
-  for (auto& a : acc) a = _mm_setzero_ps();
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = _mm_setzero_ps();
+    MLA_PROLOG_BENCH_KEEP(acc[c]);  // chains that the compiler cannot know to be equal
+  }
   __m128 x = _mm_setzero_ps();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
@@ -127,21 +161,27 @@ void multiply_add_sse() {
       acc[c] = _mm_add_ps(acc[c], _mm_mul_ps(x, x));
     }
   }
-  for (auto& a : acc) MLA_PROLOG_BENCH_KEEP(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) MLA_PROLOG_BENCH_KEEP(acc[c]);
 }
 
 #elif defined(__aarch64__)
 
 void fma_neon() {
   float32x4_t acc[kChains];
-  for (auto& a : acc) a = vdupq_n_f32(0);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) {
+    acc[c] = vdupq_n_f32(0);
+    asm volatile("" : "+w"(acc[c]));  // chains that the compiler cannot know to be equal
+  }
   float32x4_t x = vdupq_n_f32(0);
   for (std::int64_t i = 0; i < kSteps; ++i) {
     asm volatile("" : "+w"(x));
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) acc[c] = vfmaq_f32(acc[c], x, x);
   }
-  for (auto& a : acc) asm volatile("" : "+w"(a));
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) asm volatile("" : "+w"(acc[c]));
 }
 
 #endif

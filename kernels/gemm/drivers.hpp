@@ -370,6 +370,16 @@ void packed(const GemmArgs& args) {
   const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
   auto* panels = static_cast<Word*>(args.scratch);
   auto* scales = static_cast<float*>(args.scratch) + kBatchColumns<Type> * steps;
+  ScaleRange x_range;
+  bool moderate = false;
+  if constexpr (Type::kMx) {
+    const auto* x = static_cast<const float*>(args.x);
+    for (std::int64_t first = 0; first < args.tokens; first += args.group) {
+      const std::int64_t tokens = min_of(args.group, args.tokens - first);
+      x_range.add(x + args.k * tokens, blocks * tokens);
+      x += tokens * words_per_token<Type>(args.k);
+    }
+  }
   for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatchColumns<Type>) {
     const std::int64_t columns = min_of(kBatchColumns<Type>, args.columns - n0);
     const std::uint8_t* weight = args.weight + n0 / kNzColumns * args.panel_stride;
@@ -386,6 +396,9 @@ void packed(const GemmArgs& args) {
       if constexpr (Type::kMx) {
         expand_scales(args.weight_scales + (n0 + j) * args.weight_scale_stride, args.weight_scale_stride, width, blocks,
                       scales);
+        ScaleRange weight_range;
+        weight_range.add(scales, blocks * width);
+        moderate = moderate_scales(x_range, weight_range);
       }
       const auto* x = static_cast<const std::uint32_t*>(args.x);
       for (std::int64_t g = 0; g < groups; ++g) {
@@ -401,6 +414,7 @@ void packed(const GemmArgs& args) {
         tile.accumulate = args.accumulate;
         tile.weight_scales = scales;
         tile.scale_columns = width;
+        tile.moderate_scales = moderate;
         functions[tokens - 1](tile);
         x += tokens * words_per_token<Type>(args.k);
       }
@@ -434,8 +448,8 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
 
 constexpr GemmKernels make_gemm_kernels() {
   return {{functions_of<Bf16Type>(VectorSet::kPackedFromBf16), functions_of<Int8Type>(VectorSet::kPackedFromInt8),
-           functions_of<E4m3Type>(VectorSet::kPackedFromCodes), functions_of<Hif8Type>(VectorSet::kPackedFromCodes),
-           functions_of<MxType>(VectorSet::kPackedFromCodes)}};
+           functions_of<E4m3Type>(VectorSet::kPackedFromE4m3), functions_of<Hif8Type>(VectorSet::kPackedFromHif8),
+           functions_of<MxType>(VectorSet::kPackedFromE4m3)}};
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ struct Tile {
   bool accumulate;
   const float* weight_scales;  // mx: [k/32][scale_columns], of the tile's first column
   std::int64_t scale_columns;
+  bool moderate_scales;  // mx panels: see moderate_scales()
   // In place: what the tile after this one reads, laid out like this one's panels; and whether this tile's own weights
   // have been fetched already, so that it has the time to fetch those.
   const std::uint8_t* next;
@@ -263,31 +264,23 @@ void panel_tile(const Tile& tile) {
   }
 }
 
+// Lowest and highest of scales; NaN in either where one is NaN.
+struct ScaleRange {
+  float low = 1.0F;
+  float high = 1.0F;
+
+  void add(const float* scales, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!(scales[i] >= low)) low = scales[i];
+      if (!(scales[i] <= high)) high = scales[i];
+    }
+  }
+};
+
 // Whether a * b is a normal number and block * (a * b) exact for every pair of scales: then fma(block, a * b, chunk) is
 // mx_scale and the addition after it. a * b at least 2^-126 and at most 2^104 suffices.
-inline bool scales_moderate(const float* a, std::int64_t a_count, const float* b, std::int64_t b_count) {
-  float a_low = 1.0F;
-  float a_high = 1.0F;
-  for (std::int64_t i = 0; i < a_count; ++i) {
-    if (!(a[i] >= a_low)) a_low = a[i];  // NaN stays
-    if (!(a[i] <= a_high)) a_high = a[i];
-  }
-  Float low = VectorSet::load(b);
-  Float high = low;
-  for (std::int64_t i = 0; i < b_count; i += kWidth) {
-    const Float v = VectorSet::load(b + i);
-    low = VectorSet::min(v, low);  // the second operand where either is NaN
-    high = VectorSet::max(v, high);
-  }
-  alignas(64) float lows[kWidth];
-  alignas(64) float highs[kWidth];
-  VectorSet::store(lows, low);
-  VectorSet::store(highs, high);
-  bool moderate = true;
-  for (int i = 0; i < kWidth; ++i) {
-    moderate = moderate && lows[i] * a_low >= 0x1p-126F && highs[i] * a_high <= 0x1p104F;
-  }
-  return moderate;
+inline bool moderate_scales(const ScaleRange& a, const ScaleRange& b) {
+  return a.low * b.low >= 0x1p-126F && a.high * b.high <= 0x1p104F;
 }
 
 template <int kVectors, int kTokens, bool kModerate>
@@ -338,9 +331,7 @@ void panel_mx_tile(const Tile& tile) {
   for (auto& row : chunk) {
     for (int v = 0; v < kVectors; ++v) VectorSet::store(row + v * kWidth, VectorSet::zero());
   }
-  const std::int64_t blocks = tile.k / kMxBlockLength;
-  const float* x_scale = static_cast<const float*>(tile.x) + tile.k * kTokens;
-  if (scales_moderate(x_scale, blocks * kTokens, tile.weight_scales, blocks * kVectors * kWidth)) {
+  if (tile.moderate_scales) {
     panel_mx_blocks<kVectors, kTokens, true>(tile, chunk);
   } else {
     panel_mx_blocks<kVectors, kTokens, false>(tile, chunk);
