@@ -203,16 +203,28 @@ void in_place(const GemmArgs& args) {
       for (std::int64_t u = u0; u < u1;) {
         const std::int64_t left = u1 - u;
         const std::int64_t now = left >= row.units ? row.units : (left >= 2 && row.units > 2 ? 2 : 1);
-        Tile tile{args.weight + (u / kPerPanel) * args.panel_stride + (u % kPerPanel) * Decoder::kColumns,
-                  args.panel_stride,
-                  args.row_stride,
-                  args.k,
-                  x,
-                  static_cast<std::uint32_t*>(args.c) + first * args.ldc + u * Decoder::kColumns,
-                  args.ldc,
-                  args.accumulate,
-                  scales + (u - u0) * Decoder::kColumns,
-                  columns};
+        const auto units_from = [&](std::int64_t unit) {
+          return args.weight + (unit / kPerPanel) * args.panel_stride + (unit % kPerPanel) * Decoder::kColumns;
+        };
+        Tile tile{};
+        tile.weight = units_from(u);
+        tile.panel_stride = args.panel_stride;
+        tile.row_stride = args.row_stride;
+        tile.k = args.k;
+        tile.x = x;
+        tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + u * Decoder::kColumns;
+        tile.ldc = args.ldc;
+        tile.accumulate = args.accumulate;
+        tile.weight_scales = scales + (u - u0) * Decoder::kColumns;
+        tile.scale_columns = columns;
+        // The last group of tokens fetches the next columns while it multiplies; the first finds its own there.
+        tile.fetched = first > 0;
+        if (first + tokens >= args.tokens) {
+          const bool last = u + now >= units;
+          tile.next = last ? args.next.data : units_from(u + now);
+          tile.next_panel_stride = last ? args.next.panel_stride : args.panel_stride;
+          tile.next_row_stride = last ? args.next.row_stride : args.row_stride;
+        }
         (now == row.units ? row.most : (now == 2 ? row.two : row.one))(tile);
         u += now;
       }
@@ -237,43 +249,65 @@ std::size_t scratch_bytes(std::int64_t k) {
   return static_cast<std::size_t>(words) * 4;
 }
 
-// Decodes columns [0, columns) of k rows into panels of up to kPanelColumns, one after another.
-template <typename Type, typename Word>
-void pack_panels(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::ptrdiff_t row_stride,
-                 std::int64_t columns, std::int64_t k, Word* out) {
+// k rows that one step of a decoder takes.
+template <typename Type>
+constexpr std::int64_t kStepRows = [] {
+  if constexpr (Type::kInt) return std::int64_t{kIntGroup};
+  return std::int64_t{1};
+}();
+
+// Decodes kUnits units from `unit` on; `columns` is the width of the whole batch, which lies at `out` as panels of up
+// to kPanelColumns, one after another.
+template <typename Type, int kUnits, typename Word>
+void pack_units(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::ptrdiff_t row_stride, std::int64_t unit,
+                std::int64_t columns, std::int64_t steps, Word* out) {
   using Decoder = typename Type::Decoder;
   constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   constexpr int kVectors = kUnitVectors<Decoder>;
-  constexpr std::int64_t kRows = [] {
-    if constexpr (Type::kInt) return kIntGroup;
-    return 1;
-  }();
   const Decoder decoder;
-  const std::int64_t steps = k / kRows;
-  for (std::int64_t u = 0; u < columns / Decoder::kColumns; ++u) {
-    const std::uint8_t* p = weight + (u / kPerPanel) * panel_stride + (u % kPerPanel) * Decoder::kColumns;
-    // Where each vector of the unit goes, and how far apart its rows are.
-    Word* target[kCount<kVectors>];
-    std::int64_t width[kCount<kVectors>];
+  const std::uint8_t* source[kCount<kUnits>];
+  Word* target[kCount<kUnits>][kCount<kVectors>];
+  std::int64_t width[kCount<kUnits>][kCount<kVectors>];
+  for (int i = 0; i < kUnits; ++i) {
+    const std::int64_t u = unit + i;
+    source[i] = weight + (u / kPerPanel) * panel_stride + (u % kPerPanel) * Decoder::kColumns;
     for (int v = 0; v < kVectors; ++v) {
       const std::int64_t column = u * Decoder::kColumns + v * kWidth;
       const std::int64_t panel = column / kPanelColumns;
-      width[v] = min_of(kPanelColumns, columns - panel * kPanelColumns);
-      target[v] = out + panel * kPanelColumns * steps + column % kPanelColumns;
+      // A whole batch has whole panels only.
+      width[i][v] = kUnits > 1 ? kPanelColumns : min_of(kPanelColumns, columns - panel * kPanelColumns);
+      target[i][v] = out + panel * kPanelColumns * steps + column % kPanelColumns;
     }
-    for (std::int64_t s = 0; s < steps; ++s) {
+  }
+  for (std::int64_t s = 0; s < steps; ++s) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kUnits; ++i) {
+      const std::uint8_t* p = source[i] + s * kStepRows<Type> * row_stride;
       if constexpr (Type::kInt) {
         Int w[kCount<kVectors>];
         decoder.decode(p, w);
-        for (int v = 0; v < kVectors; ++v) VectorSet::store(target[v] + s * width[v], w[v]);
+        for (int v = 0; v < kVectors; ++v) VectorSet::store(target[i][v] + s * width[i][v], w[v]);
       } else {
         Float w[kCount<kVectors>];
         decoder.decode(p, w);
         Decoder::restore(w);
-        for (int v = 0; v < kVectors; ++v) VectorSet::store(target[v] + s * width[v], w[v]);
+        for (int v = 0; v < kVectors; ++v) VectorSet::store(target[i][v] + s * width[i][v], w[v]);
       }
-      p += kRows * row_stride;
     }
+  }
+}
+
+template <typename Type, typename Word>
+void pack_panels(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::ptrdiff_t row_stride,
+                 std::int64_t columns, std::int64_t k, Word* out) {
+  constexpr std::int64_t kUnits = kBatchColumns<Type> / Type::Decoder::kColumns;
+  const std::int64_t steps = k / kStepRows<Type>;
+  if (columns == kBatchColumns<Type>) {
+    pack_units<Type, static_cast<int>(kUnits)>(weight, panel_stride, row_stride, 0, columns, steps, out);
+    return;
+  }
+  for (std::int64_t u = 0; u < columns / Type::Decoder::kColumns; ++u) {
+    pack_units<Type, 1>(weight, panel_stride, row_stride, u, columns, steps, out);
   }
 }
 
@@ -308,16 +342,20 @@ constexpr PanelTable kPanelTable =
 // Brings what comes next into the second-level cache, a share at a time.
 struct Prefetcher {
   GemmPrefetch what;
+  bool by_rows;  // each row's panels lie side by side; otherwise each panel's rows do
   std::int64_t lines_per_piece;
   std::int64_t lines;
   std::int64_t done = 0;
 
-  explicit Prefetcher(const GemmPrefetch& next)
-      : what(next), lines_per_piece(next.bytes / 64), lines(next.data == nullptr ? 0 : next.pieces * lines_per_piece) {}
+  explicit Prefetcher(const GemmPrefetch& next) : what(next), by_rows(next.row_stride != kPanelBytes) {
+    lines_per_piece = (by_rows ? what.panels : what.rows) * kPanelBytes / 64;
+    lines = next.data == nullptr ? 0 : (by_rows ? what.rows : what.panels) * lines_per_piece;
+  }
 
   void advance(std::int64_t until) {
+    const std::ptrdiff_t stride = by_rows ? what.row_stride : what.panel_stride;
     for (; done < until; ++done) {
-      VectorSet::prefetch_l2(what.data + done / lines_per_piece * what.stride + done % lines_per_piece * 64);
+      VectorSet::prefetch_l2(what.data + done / lines_per_piece * stride + done % lines_per_piece * 64);
     }
   }
 };
@@ -332,17 +370,24 @@ void packed(const GemmArgs& args) {
   const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
   auto* panels = static_cast<Word*>(args.scratch);
   auto* scales = static_cast<float*>(args.scratch) + kBatchColumns<Type> * steps;
+  ScaleRange x_range;
+  bool moderate = false;
+  if constexpr (Type::kMx) {
+    const auto* x = static_cast<const float*>(args.x);
+    for (std::int64_t first = 0; first < args.tokens; first += args.group) {
+      const std::int64_t tokens = min_of(args.group, args.tokens - first);
+      x_range.add(x + args.k * tokens, blocks * tokens);
+      x += tokens * words_per_token<Type>(args.k);
+    }
+  }
   for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatchColumns<Type>) {
     const std::int64_t columns = min_of(kBatchColumns<Type>, args.columns - n0);
     const std::uint8_t* weight = args.weight + n0 / kNzColumns * args.panel_stride;
     pack_panels<Type>(weight, args.panel_stride, args.row_stride, columns, args.k, panels);
     GemmPrefetch next = args.next;
-    if (n0 + columns < args.columns && args.row_stride == kPanelBytes) {
-      next = {weight + columns / kNzColumns * args.panel_stride, args.panel_stride, columns / kNzColumns,
-              args.k * kPanelBytes};
-    } else if (n0 + columns < args.columns) {  // rows of a row-major matrix: the next batch's columns
-      next = {weight + columns / kNzColumns * args.panel_stride, args.row_stride, args.k,
-              columns / kNzColumns * kPanelBytes};
+    if (n0 + columns < args.columns) {
+      next = {weight + columns / kNzColumns * args.panel_stride, args.panel_stride, args.row_stride,
+              min_of(kBatchColumns<Type>, args.columns - n0 - columns) / kNzColumns, args.k};
     }
     Prefetcher prefetcher(next);
     for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
@@ -351,15 +396,26 @@ void packed(const GemmArgs& args) {
       if constexpr (Type::kMx) {
         expand_scales(args.weight_scales + (n0 + j) * args.weight_scale_stride, args.weight_scale_stride, width, blocks,
                       scales);
+        ScaleRange weight_range;
+        weight_range.add(scales, blocks * width);
+        moderate = moderate_scales(x_range, weight_range);
       }
       const auto* x = static_cast<const std::uint32_t*>(args.x);
       for (std::int64_t g = 0; g < groups; ++g) {
         const std::int64_t first = g * args.group;
         const std::int64_t tokens = min_of(args.group, args.tokens - first);
         if (j + kPanelColumns >= columns) prefetcher.advance(prefetcher.lines * (g + 1) / groups);
-        functions[tokens - 1](Tile{reinterpret_cast<const std::uint8_t*>(panels + j * steps), 0, 0, args.k, x,
-                                   static_cast<std::uint32_t*>(args.c) + first * args.ldc + n0 + j, args.ldc,
-                                   args.accumulate, scales, width});
+        Tile tile{};
+        tile.weight = reinterpret_cast<const std::uint8_t*>(panels + j * steps);
+        tile.k = args.k;
+        tile.x = x;
+        tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + n0 + j;
+        tile.ldc = args.ldc;
+        tile.accumulate = args.accumulate;
+        tile.weight_scales = scales;
+        tile.scale_columns = width;
+        tile.moderate_scales = moderate;
+        functions[tokens - 1](tile);
         x += tokens * words_per_token<Type>(args.k);
       }
     }
@@ -392,8 +448,8 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
 
 constexpr GemmKernels make_gemm_kernels() {
   return {{functions_of<Bf16Type>(VectorSet::kPackedFromBf16), functions_of<Int8Type>(VectorSet::kPackedFromInt8),
-           functions_of<E4m3Type>(VectorSet::kPackedFromCodes), functions_of<Hif8Type>(VectorSet::kPackedFromCodes),
-           functions_of<MxType>(VectorSet::kPackedFromCodes)}};
+           functions_of<E4m3Type>(VectorSet::kPackedFromE4m3), functions_of<Hif8Type>(VectorSet::kPackedFromHif8),
+           functions_of<MxType>(VectorSet::kPackedFromE4m3)}};
 }
 
 }  // namespace

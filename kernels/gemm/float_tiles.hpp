@@ -17,14 +17,6 @@ constexpr std::size_t kCount = kValue;
 constexpr std::int64_t kPanelBytes = 32;
 constexpr std::int64_t kMxBlockLength = 32;
 
-// How far ahead weights are prefetched: 1 KiB of a panel whose rows follow one another, eight rows otherwise.
-constexpr std::ptrdiff_t kPrefetchRows = 32;
-constexpr std::ptrdiff_t kPrefetchStridedRows = 8;
-
-constexpr std::ptrdiff_t prefetch_distance(std::ptrdiff_t row_stride) {
-  return row_stride * (row_stride == kPanelBytes ? kPrefetchRows : kPrefetchStridedRows);
-}
-
 // One tile's operands. Columns are counted in units of the decoder; kUnitsPerPanel of them make a panel.
 struct Tile {
   const std::uint8_t* weight;
@@ -37,6 +29,13 @@ struct Tile {
   bool accumulate;
   const float* weight_scales;  // mx: [k/32][scale_columns], of the tile's first column
   std::int64_t scale_columns;
+  bool moderate_scales;  // mx panels: see moderate_scales()
+  // In place: what the tile after this one reads, laid out like this one's panels; and whether this tile's own weights
+  // have been fetched already, so that it has the time to fetch those.
+  const std::uint8_t* next;
+  std::ptrdiff_t next_panel_stride;
+  std::ptrdiff_t next_row_stride;
+  bool fetched;
 };
 
 template <typename Decoder, int kBytes>
@@ -54,12 +53,57 @@ template <typename Decoder>
 constexpr int kUnitVectors = Decoder::kColumns / kWidth;
 
 template <typename Decoder, int kUnits>
-inline void unit_pointers(const Tile& tile, const std::uint8_t* (&unit)[kCount<kUnits>]) {
+inline void unit_pointers(const std::uint8_t* weight, std::ptrdiff_t panel_stride,
+                          const std::uint8_t* (&unit)[kCount<kUnits>]) {
   constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   for (int u = 0; u < kUnits; ++u) {
-    unit[u] = tile.weight + (u / kPerPanel) * tile.panel_stride + (u % kPerPanel) * Decoder::kColumns;
+    unit[u] = weight + (u / kPerPanel) * panel_stride + (u % kPerPanel) * Decoder::kColumns;
   }
 }
+
+// What to prefetch beside row k of a tile: base[unit] + k * row_stride.
+template <int kUnits>
+struct Ahead {
+  const std::uint8_t* base[kCount<kUnits>];
+  std::ptrdiff_t row_stride;
+};
+
+// Weights are fetched about 500 cycles before they are used: `kCyclesPerRow` is what a row of the tile takes in
+// registers, and six cycles per 32 bytes what memory takes to deliver it.
+template <int kUnits, int kCyclesPerRow>
+constexpr std::int64_t kRowsAhead = [] {
+  constexpr int kCycles = kCyclesPerRow > 6 * kUnits ? kCyclesPerRow : 6 * kUnits;
+  constexpr int kRows = 512 / kCycles / 4 * 4;
+  return kRows < 32 ? 32 : (kRows > 96 ? 96 : kRows);
+}();
+constexpr std::int64_t kStridedRowsAhead = 8;  // rows that do not follow one another
+
+// Rows [0, split) of a tile prefetch its own later rows, rows [split, k) the beginning of the next tile.
+template <typename Decoder, int kUnits, int kCyclesPerRow>
+struct FetchPlan {
+  std::int64_t split;
+  Ahead<kUnits> own;
+  Ahead<kUnits> next;
+
+  FetchPlan(const Tile& tile, const std::uint8_t* (&unit)[kCount<kUnits>]) {
+    const std::int64_t rows = tile.row_stride == kPanelBytes ? kRowsAhead<kUnits, kCyclesPerRow> : kStridedRowsAhead;
+    const bool has_next = tile.next != nullptr;
+    if (!has_next) {
+      split = tile.k;
+    } else if (tile.fetched) {
+      split = 0;
+    } else {
+      split = tile.k > rows ? (tile.k - rows) / kMxBlockLength * kMxBlockLength : 0;
+    }
+    own.row_stride = tile.row_stride;
+    next.row_stride = tile.next_row_stride;
+    unit_pointers<Decoder, kUnits>(has_next ? tile.next : tile.weight, tile.next_panel_stride, next.base);
+    for (int u = 0; u < kUnits; ++u) {
+      own.base[u] = unit[u] + rows * tile.row_stride;
+      next.base[u] -= split * tile.next_row_stride;
+    }
+  }
+};
 
 inline void put(float* c, Float sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
@@ -68,8 +112,8 @@ inline void put(float* c, Float sum, bool accumulate) {
 // Adds k rows to the accumulators.
 template <typename Decoder, int kUnits, int kTokens>
 inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
-                          std::ptrdiff_t row_stride, std::ptrdiff_t ahead, std::int64_t k_begin, std::int64_t k_end,
-                          const float* x,
+                          std::ptrdiff_t row_stride, const Ahead<kUnits>& ahead, std::int64_t k_begin,
+                          std::int64_t k_end, const float* x,
                           Float (&acc)[kCount<kUnits>][kCount<kUnitVectors<Decoder>>][kCount<kTokens>]) {
   constexpr int kVectors = kUnitVectors<Decoder>;
 #pragma GCC unroll 2
@@ -78,7 +122,7 @@ inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kC
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
       const std::uint8_t* p = unit[u] + row;
-      VectorSet::prefetch(p + ahead);
+      VectorSet::prefetch(ahead.base[u] + k * ahead.row_stride);
       Float w[kCount<kVectors>];
       decoder.decode(p, w);
 #pragma GCC unroll 16
@@ -95,7 +139,9 @@ template <typename Decoder, int kUnits, int kTokens>
 void in_place_tile(const Tile& tile) {
   constexpr int kVectors = kUnitVectors<Decoder>;
   const std::uint8_t* unit[kCount<kUnits>];
-  unit_pointers<Decoder, kUnits>(tile, unit);
+  unit_pointers<Decoder, kUnits>(tile.weight, tile.panel_stride, unit);
+  constexpr int kCyclesPerRow = kUnits * kVectors * kTokens * kWidth / 16;
+  const FetchPlan<Decoder, kUnits, kCyclesPerRow> plan(tile, unit);
   const Decoder decoder;
   Float acc[kCount<kUnits>][kCount<kVectors>][kCount<kTokens>];
 #pragma GCC unroll 8
@@ -106,8 +152,9 @@ void in_place_tile(const Tile& tile) {
       for (int t = 0; t < kTokens; ++t) acc[u][v][t] = VectorSet::zero();
     }
   }
-  multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, prefetch_distance(tile.row_stride), 0, tile.k,
-                                          static_cast<const float*>(tile.x), acc);
+  const auto* x = static_cast<const float*>(tile.x);
+  multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, plan.own, 0, plan.split, x, acc);
+  multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, plan.next, plan.split, tile.k, x, acc);
 #pragma GCC unroll 8
   for (int u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16
@@ -135,7 +182,9 @@ void in_place_mx_tile(const Tile& tile) {
   constexpr int kVectors = kUnitVectors<Decoder>;
   constexpr int kColumns = kUnits * Decoder::kColumns;
   const std::uint8_t* unit[kCount<kUnits>];
-  unit_pointers<Decoder, kUnits>(tile, unit);
+  unit_pointers<Decoder, kUnits>(tile.weight, tile.panel_stride, unit);
+  constexpr int kCyclesPerRow = kUnits * kVectors * kTokens * kWidth / 16;
+  const FetchPlan<Decoder, kUnits, kCyclesPerRow> plan(tile, unit);
   const Decoder decoder;
   const auto* x = static_cast<const float*>(tile.x);
   const float* x_scale = x + tile.k * kTokens;
@@ -153,8 +202,9 @@ void in_place_mx_tile(const Tile& tile) {
         for (int t = 0; t < kTokens; ++t) acc[u][v][t] = VectorSet::zero();
       }
     }
-    multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, prefetch_distance(tile.row_stride),
-                                            block * kMxBlockLength, (block + 1) * kMxBlockLength, x, acc);
+    const std::int64_t k = block * kMxBlockLength;
+    multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, k < plan.split ? plan.own : plan.next, k,
+                                            k + kMxBlockLength, x, acc);
     const float* weight_scale = tile.weight_scales + block * tile.scale_columns;
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
@@ -214,16 +264,31 @@ void panel_tile(const Tile& tile) {
   }
 }
 
-template <int kVectors, int kTokens>
-void panel_mx_tile(const Tile& tile) {
+// Lowest and highest of scales; NaN in either where one is NaN.
+struct ScaleRange {
+  float low = 1.0F;
+  float high = 1.0F;
+
+  void add(const float* scales, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!(scales[i] >= low)) low = scales[i];
+      if (!(scales[i] <= high)) high = scales[i];
+    }
+  }
+};
+
+// Whether a * b is a normal number and block * (a * b) exact for every pair of scales: then fma(block, a * b, chunk) is
+// mx_scale and the addition after it. a * b at least 2^-126 and at most 2^104 suffices.
+inline bool moderate_scales(const ScaleRange& a, const ScaleRange& b) {
+  return a.low * b.low >= 0x1p-126F && a.high * b.high <= 0x1p104F;
+}
+
+template <int kVectors, int kTokens, bool kModerate>
+inline void panel_mx_blocks(const Tile& tile, float (&chunk)[kCount<kTokens>][kCount<kVectors> * kWidth]) {
   const auto* w = reinterpret_cast<const float*>(tile.weight);
   const auto* x = static_cast<const float*>(tile.x);
   const float* x_scale = x + tile.k * kTokens;
   const float* weight_scale = tile.weight_scales;
-  alignas(64) float chunk[kCount<kTokens>][kCount<kVectors * kWidth>];
-  for (auto& row : chunk) {
-    for (int v = 0; v < kVectors; ++v) VectorSet::store(row + v * kWidth, VectorSet::zero());
-  }
   for (std::int64_t block = 0; block < tile.k / kMxBlockLength; ++block) {
     Float acc[kCount<kTokens>][kCount<kVectors>];
 #pragma GCC unroll 8
@@ -249,12 +314,27 @@ void panel_mx_tile(const Tile& tile) {
       const Float a = VectorSet::broadcast(x_scale + t);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        const Float scaled = mx_scale(acc[t][v], a, VectorSet::load(weight_scale + v * kWidth));
-        VectorSet::store(chunk[t] + v * kWidth, VectorSet::add(VectorSet::load(chunk[t] + v * kWidth), scaled));
+        const Float b = VectorSet::load(weight_scale + v * kWidth);
+        const Float sum = VectorSet::load(chunk[t] + v * kWidth);
+        VectorSet::store(chunk[t] + v * kWidth, kModerate ? VectorSet::fma(acc[t][v], VectorSet::mul(a, b), sum)
+                                                          : VectorSet::add(sum, mx_scale(acc[t][v], a, b)));
       }
     }
     x_scale += kTokens;
     weight_scale += kVectors * kWidth;
+  }
+}
+
+template <int kVectors, int kTokens>
+void panel_mx_tile(const Tile& tile) {
+  alignas(64) float chunk[kCount<kTokens>][kCount<kVectors> * kWidth];
+  for (auto& row : chunk) {
+    for (int v = 0; v < kVectors; ++v) VectorSet::store(row + v * kWidth, VectorSet::zero());
+  }
+  if (tile.moderate_scales) {
+    panel_mx_blocks<kVectors, kTokens, true>(tile, chunk);
+  } else {
+    panel_mx_blocks<kVectors, kTokens, false>(tile, chunk);
   }
   for (int t = 0; t < kTokens; ++t) {
     for (int v = 0; v < kVectors; ++v) {

@@ -34,12 +34,13 @@ struct GemmX {
   void* packed = nullptr;  // x_bytes(tokens, k) bytes, 64-byte aligned
 };
 
-// Memory that will be wanted soon: pieces of `bytes` bytes, `stride` apart.
+// Weights that will be wanted soon, laid out as in GemmArgs.
 struct GemmPrefetch {
   const std::uint8_t* data = nullptr;
-  std::ptrdiff_t stride = 0;
-  std::int64_t pieces = 0;
-  std::int64_t bytes = 0;
+  std::ptrdiff_t panel_stride = 0;
+  std::ptrdiff_t row_stride = 32;
+  std::int64_t panels = 0;
+  std::int64_t rows = 0;
 };
 
 struct GemmArgs {
@@ -57,7 +58,7 @@ struct GemmArgs {
   std::int64_t ldc = 0;
   bool accumulate = false;  // add to C rather than store
   void* scratch = nullptr;  // scratch_bytes(k) bytes, 64-byte aligned
-  GemmPrefetch next = {};   // what the next call will read; used by `packed`
+  GemmPrefetch next = {};   // what the next call will read
 };
 
 // The kernels of one operand type.

@@ -15,11 +15,37 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
+// Adds groups of k to the accumulators.
+template <int kUnits, int kTokens>
+inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
+                            const Ahead<kUnits>& ahead, std::int64_t begin, std::int64_t end, const std::int32_t* x,
+                            Int (&acc)[kCount<kUnits>][kCount<kUnitVectors<IntDecoder>>][kCount<kTokens>]) {
+  constexpr int kVectors = kUnitVectors<IntDecoder>;
+  constexpr int kBytes = kIntGroup * static_cast<int>(kPanelBytes);
+  for (std::int64_t g = begin; g < end; ++g) {
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 2
+      for (int line = 0; line < kBytes; line += 64) VectorSet::prefetch(ahead.base[u] + g * kBytes + line);
+      Int w[kCount<kVectors>];
+      decoder.decode(unit[u] + g * kBytes, w);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const Int value = VectorSet::broadcast(x + g * kTokens + t);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot(acc[u][v][t], w[v], value);
+      }
+    }
+  }
+}
+
 template <int kUnits, int kTokens>
 void in_place_int_tile(const Tile& tile) {
   constexpr int kVectors = kUnitVectors<IntDecoder>;
   const std::uint8_t* unit[kCount<kUnits>];
-  unit_pointers<IntDecoder, kUnits>(tile, unit);
+  unit_pointers<IntDecoder, kUnits>(tile.weight, tile.panel_stride, unit);
+  constexpr int kCyclesPerRow = kUnits * kVectors * kTokens * kWidth / 16 / kIntGroup;
+  const FetchPlan<IntDecoder, kUnits, kCyclesPerRow> plan(tile, unit);
   const IntDecoder decoder;
   const auto* x = static_cast<const std::int32_t*>(tile.x);
   const std::int64_t groups = tile.k / kIntGroup;
@@ -33,23 +59,9 @@ void in_place_int_tile(const Tile& tile) {
       for (int v = 0; v < kVectors; ++v) acc[u][v][t] = start;
     }
   }
-  constexpr std::ptrdiff_t kAhead = kPrefetchRows * kPanelBytes;
-  for (std::int64_t g = 0; g < groups; ++g) {
-#pragma GCC unroll 8
-    for (int u = 0; u < kUnits; ++u) {
-      const std::uint8_t* p = unit[u] + g * (kIntGroup * kPanelBytes);
-#pragma GCC unroll 2
-      for (int line = 0; line < kIntGroup * kPanelBytes; line += 64) VectorSet::prefetch(p + kAhead + line);
-      Int w[kCount<kVectors>];
-      decoder.decode(p, w);
-#pragma GCC unroll 16
-      for (int t = 0; t < kTokens; ++t) {
-        const Int value = VectorSet::broadcast(x + g * kTokens + t);
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot(acc[u][v][t], w[v], value);
-      }
-    }
-  }
+  const std::int64_t split = plan.split / kIntGroup;
+  multiply_groups<kUnits, kTokens>(decoder, unit, plan.own, 0, split, x, acc);
+  multiply_groups<kUnits, kTokens>(decoder, unit, plan.next, split, groups, x, acc);
 #pragma GCC unroll 8
   for (int u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16

@@ -13,9 +13,10 @@ struct VectorSet {
   static constexpr int kWidth = 8;
   static constexpr int kPanelVectors = 2;  // 16 columns
   static constexpr int kPanelTokens = 6;
-  static constexpr int kPackedFromBf16 = 32;  // tokens from which decoding a panel pays
-  static constexpr int kPackedFromInt8 = 12;
-  static constexpr int kPackedFromCodes = 4;
+  static constexpr int kPackedFromBf16 = 160;  // tokens from which decoding a panel pays
+  static constexpr int kPackedFromInt8 = 14;
+  static constexpr int kPackedFromE4m3 = 7;
+  static constexpr int kPackedFromHif8 = 3;
 
   using Float = __m256;
   using Int = __m256i;
@@ -56,7 +57,7 @@ struct Bf16Decoder {
 // As float16 of 2^-8 times the value, which needs only shifts; the left operand carries the 2^8.
 struct E4m3Decoder {
   static constexpr int kColumns = 16;
-  static constexpr int kAccumulators = 12;
+  static constexpr int kAccumulators = 8;
   static constexpr float kXScale = 256.0F;
 
   void decode(const std::uint8_t* p, __m256 (&out)[2]) const {
@@ -78,7 +79,7 @@ struct E4m3Decoder {
 // bit.
 struct Hif8Decoder {
   static constexpr int kColumns = 32;
-  static constexpr int kAccumulators = 12;
+  static constexpr int kAccumulators = 8;
   static constexpr float kXScale = 1.0F;
 
   alignas(16) static constexpr std::uint8_t kHigh[8][16] = {

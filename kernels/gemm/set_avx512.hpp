@@ -13,9 +13,10 @@ struct VectorSet {
   static constexpr int kWidth = 16;        // float32 or int32 lanes
   static constexpr int kPanelVectors = 4;  // 64 columns
   static constexpr int kPanelTokens = 6;
-  static constexpr int kPackedFromBf16 = 32;  // tokens from which decoding a panel pays
-  static constexpr int kPackedFromInt8 = 16;
-  static constexpr int kPackedFromCodes = 12;
+  static constexpr int kPackedFromBf16 = 64;  // tokens from which decoding a panel pays
+  static constexpr int kPackedFromInt8 = 160;
+  static constexpr int kPackedFromE4m3 = 12;
+  static constexpr int kPackedFromHif8 = 12;
 
   using Float = __m512;
   using Int = __m512i;

@@ -79,9 +79,7 @@ GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::
   constexpr std::int64_t kBatchColumns = 64;
   const std::int64_t panels = std::min(n1 - n0, kBatchColumns) / panel_columns_;
   const std::uint8_t* data = matrix.data + n0 / panel_columns_ * matrix.panel_stride;
-  const std::int64_t k = std::min(chunk_, matrix.k);
-  if (matrix.row_stride == 32) return {data, matrix.panel_stride, panels, k * 32};
-  return {data, matrix.row_stride, k, panels * 32};
+  return {data, matrix.panel_stride, matrix.row_stride, panels, std::min(chunk_, matrix.k)};
 }
 
 void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens, std::int64_t k0,
@@ -113,15 +111,15 @@ void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1
       if (matrix.scales != nullptr) {
         args.weight_scales = matrix.scales + n * (matrix.k / kMxBlock) + k / kMxBlock;
       }
-      if (packed_) {
-        if (k + count < k1) {
-          args.next = first_read(matrix, n, n1);
-          args.next.data += (k + count) * matrix.row_stride;
-        }
-        functions_->packed(args);
-      } else {
-        functions_->in_place(args);
+      // After these k the next chunk follows, then the next columns, then what the caller says.
+      if (k + count < k1) {
+        args.next = first_read(matrix, n, n1);
+        args.next.data += (k + count) * matrix.row_stride;
+      } else if (n + columns < n1) {
+        args.next = first_read(matrix, n + columns, n1);
+        args.next.data += k0 * matrix.row_stride;
       }
+      (packed_ ? functions_->packed : functions_->in_place)(args);
       x += functions_->x_bytes(tokens, count);
     }
   }
