@@ -48,7 +48,7 @@ struct Computation {
   }
 
   Status run(Backend backend) {
-    const Result<Plan> plan = make_plan(problem, {.backend = backend});
+    const Result<Plan> plan = make_plan(problem, {.backend = backend, .threads = 1});
     if (!plan.ok()) FAIL(plan.error().message);
     std::vector<std::byte> workspace(plan->workspace_bytes() + Plan::kWorkspaceAlignment);
     void* start = workspace.data();
