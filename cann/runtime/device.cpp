@@ -149,8 +149,9 @@ aclError reset_device(const Site& site, std::int32_t device, bool force) noexcep
 aclError get_device(const Site& site, std::int32_t* device) noexcept {
   return guarded([&]() -> int {
     if (device == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "deviceId is null");
-    const auto context = require_context(site);
-    if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
+    // A question that programs ask to find out, not a mistake.
+    const auto context = current_context();
+    if (context == nullptr) return refuse(site, ACL_ERROR_RT_CONTEXT_NULL, "the calling thread has no context");
     *device = context->device();
     return ACL_SUCCESS;
   });

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mla_prolog/system.hpp"
+#include "runtime/backend/ascend/device_call.hpp"
 #include "runtime/backend/cpu/executor.hpp"
 #include "runtime/backend/reference.hpp"
 
@@ -20,20 +21,37 @@ BackendInfo cpu_backend() {
   return {Backend::cpu, false, "no instruction set of this CPU has matmul kernels in this build"};
 }
 
+BackendInfo ascend_backend() {
+  const ascend::Loaded& loaded = ascend::installed_library();
+  const std::string reason = loaded.library == nullptr ? loaded.reason : ascend::why_unusable(*loaded.library, nullptr);
+  return {Backend::ascend, reason.empty(), reason};
+}
+
+Result<BackendChoice> choose_device(const PlanOptions& options) {
+  if (options.isa != Isa::automatic) {
+    return unavailable("isa", to_string(options.isa), "the ascend backend runs on the device");
+  }
+  const BackendInfo device = ascend_backend();
+  if (!device.available) return unavailable("backend", to_string(options.backend), device.reason);
+  BackendChoice choice;
+  choice.backend = Backend::ascend;
+  choice.device = ascend::installed_library().library;
+  return choice;
+}
+
 }  // namespace
 
 std::vector<BackendInfo> list_backends() {
-  return {{Backend::reference, true, ""},
-          cpu_backend(),
-          {Backend::onednn, false, "not in this build"},
-          {Backend::ascend, false, "not in this build"}};
+  return {
+      {Backend::reference, true, ""}, cpu_backend(), {Backend::onednn, false, "not in this build"}, ascend_backend()};
 }
 
 Result<BackendChoice> choose_backend(const PlanOptions& options) {
   if (options.numerics == Numerics::fast) {
     return unavailable("numerics", "fast", "no engine of this build sums in another order than strict");
   }
-  if (options.backend == Backend::onednn || options.backend == Backend::ascend) {
+  if (options.backend == Backend::ascend) return choose_device(options);
+  if (options.backend == Backend::onednn) {
     return unavailable("backend", to_string(options.backend), "not in this build");
   }
   if (options.backend == Backend::reference) {
@@ -50,7 +68,7 @@ Result<BackendChoice> choose_backend(const PlanOptions& options) {
   if (choice.set->gemm == nullptr) {
     return unavailable("isa", choice.set->name, "has no matmul kernels in this build");
   }
-  return BackendChoice{.backend = Backend::cpu, .isa = choice.set->isa, .kernels = choice.set};
+  return BackendChoice{.backend = Backend::cpu, .isa = choice.set->isa, .kernels = choice.set, .device = nullptr};
 }
 
 std::unique_ptr<const Executor> make_executor(const BackendChoice& choice, const Layer& layer, int threads,

@@ -6,6 +6,7 @@
 #include "kernels/dispatch/isa_registry.hpp"
 #include "mla_prolog/plan.hpp"
 #include "mla_prolog/status.hpp"
+#include "runtime/backend/ascend/library.hpp"
 #include "runtime/backend/executor.hpp"
 #include "runtime/problem/layer.hpp"
 
@@ -14,7 +15,8 @@ namespace mla_prolog {
 struct BackendChoice {
   Backend backend = Backend::reference;
   Isa isa = Isa::scalar;
-  const kernels::KernelSet* kernels = nullptr;  // of the cpu backend
+  const kernels::KernelSet* kernels = nullptr;    // of the cpu backend
+  std::shared_ptr<const ascend::Library> device;  // of the ascend backend
 };
 
 // The backend and instruction set that the options ask for, or why that cannot be had.

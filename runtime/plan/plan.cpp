@@ -70,16 +70,32 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     return Plan(std::move(data));
   }
 
-  Result<Layer> layer = resolve_layer(problem, options.domain, options.soc, options.profile);
+  Profile profile = options.profile;
+  if (choice->device != nullptr) {
+    const std::string reason = ascend::why_unusable(*choice->device, &problem);
+    if (!reason.empty()) return unavailable("backend ascend: " + reason);
+    // The device computes by its own arithmetic.
+    const Profile own = ascend::profile_of(*choice->device);
+    if (profile != Profile::automatic && profile != own) {
+      return unavailable("profile " + std::string(to_string(profile)) + ": the device's is " +
+                         std::string(to_string(own)));
+    }
+    profile = own;
+  }
+  Result<Layer> layer = resolve_layer(problem, options.domain, options.soc, profile);
   if (!layer.ok()) return layer.error();
   data->layer = *layer;
   data->profile = data->layer.profile;
   if (data->layer.tokens > 0) {
     watch_for_fork();
-    data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
+    if (choice->device != nullptr) {
+      data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem);
+    } else {
+      data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
+    }
     data->slot_bytes =
         data->layer.writes_cache() ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
-    data->workspace_bytes = data->slot_bytes + data->executor->workspace_bytes();
+    data->workspace_bytes = data->slot_bytes + (data->executor == nullptr ? 0 : data->executor->workspace_bytes());
   }
   return Plan(std::move(data));
 }
@@ -106,6 +122,7 @@ std::string Plan::describe() const {
   text += "backend " + std::string(to_string(plan.backend)) + ", isa " + std::string(to_string(plan.isa)) +
           ", numerics " + std::string(to_string(plan.numerics)) + ", threads " + std::to_string(plan.threads) + "\n";
   text += "workspace " + std::to_string(plan.workspace_bytes) + " bytes\n";
+  if (plan.device != nullptr) return text + plan.device->describe();
   text += plan.executor == nullptr ? "nothing to compute\n" : plan.executor->describe();
   return text;
 }

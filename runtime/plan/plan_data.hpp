@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mla_prolog/plan.hpp"
+#include "runtime/backend/ascend/device_call.hpp"
 #include "runtime/backend/executor.hpp"
 #include "runtime/problem/layer.hpp"
 
@@ -24,7 +25,9 @@ struct PlanData {
   // Workspace: the slots first, then the executor's part.
   std::size_t slot_bytes = 0;
   std::size_t workspace_bytes = 0;
-  std::unique_ptr<const Executor> executor;  // null when there is nothing to compute
+  // At most one of the two; none when there is nothing to compute.
+  std::unique_ptr<const Executor> executor;
+  std::unique_ptr<const ascend::DeviceCall> device;
 };
 
 }  // namespace mla_prolog::detail

@@ -133,7 +133,7 @@ SlotMap slot_map(const Layer& layer, const Tensors& tensors) {
 
 Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes) noexcept {
   const detail::PlanData& data = plan.data();
-  if (data.executor == nullptr) return {};
+  if (data.executor == nullptr && data.device == nullptr) return {};
   Status status = check_workspace(data, workspace, workspace_bytes);
   if (status.ok()) status = check_pointers(data, tensors);
   if (status.ok()) status = check_overlap(data, tensors);
@@ -148,6 +148,7 @@ Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_
     if (!status.ok()) return status;
     slots = scratch;
   }
+  if (data.device != nullptr) return data.device->run(tensors);
   data.executor->execute(tensors, slots, bytes + data.slot_bytes);
   return {};
 }

@@ -52,7 +52,8 @@ std::string message(const Status& status) {
     case Rule::argument_value:
       return tensor + ": value " + value + " is outside its domain";
     case Rule::backend_failed:
-      return "the backend failed with status " + value;
+      return (status.parameter == nullptr ? "the backend" : std::string(status.parameter)) + " failed with status " +
+             value;
   }
   return {};
 }
