@@ -10,7 +10,6 @@
 #include "runtime/backend/backends.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
-#include "runtime/scheduler/team.hpp"
 
 namespace mla_prolog {
 namespace {
@@ -75,7 +74,6 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   data->layer = *layer;
   data->profile = data->layer.profile;
   if (data->layer.tokens > 0) {
-    watch_for_fork();
     data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
     data->slot_bytes =
         data->layer.writes_cache() ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
