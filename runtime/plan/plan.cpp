@@ -10,7 +10,6 @@
 #include "runtime/backend/backends.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
-#include "runtime/scheduler/team.hpp"
 
 namespace mla_prolog {
 namespace {
@@ -87,7 +86,6 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   data->layer = *layer;
   data->profile = data->layer.profile;
   if (data->layer.tokens > 0) {
-    watch_for_fork();
     if (choice->device != nullptr) {
       data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem);
     } else {

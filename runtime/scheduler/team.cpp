@@ -13,7 +13,12 @@ namespace mla_prolog {
 namespace {
 
 std::atomic<bool> forked_child{false};
-std::atomic<bool> watching{false};
+
+#if defined(__unix__)
+// From the library's loading on: the program may start OpenMP threads of its own, and fork, before it first calls us.
+[[maybe_unused]] const int watching =
+    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
+#endif
 
 }  // namespace
 
@@ -26,14 +31,6 @@ int available_threads() noexcept {
   return omp_get_num_procs();
 #else
   return omp_get_num_procs();
-#endif
-}
-
-void watch_for_fork() noexcept {
-#if defined(__unix__)
-  if (!watching.exchange(true)) {
-    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
-  }
 #endif
 }
 

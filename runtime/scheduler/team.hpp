@@ -12,9 +12,6 @@ namespace mla_prolog {
 // Size of the affinity mask; 1 without OpenMP.
 int available_threads() noexcept;
 
-// To be called before the first team starts (planning does): lets a forked child know that it is one.
-void watch_for_fork() noexcept;
-
 // How many of `requested` threads a team may have here and now: 1 inside a parallel region, and in a forked child,
 // where libgomp cannot start its threads again.
 int team_size(int requested) noexcept;

@@ -9,6 +9,9 @@
 namespace mla_prolog::test {
 namespace {
 
+// Wider than most tensors here, so that one placed at another's edge meets nothing else. Costs address space only.
+constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
+
 constexpr auto kCanary = std::byte{0xC9};
 
 std::size_t page_bytes() {
@@ -23,11 +26,11 @@ GuardedMemory::Mapping::~Mapping() { munmap(base, bytes); }
 GuardedMemory::GuardedMemory(std::size_t bytes, std::size_t alignment, Side side) : size_(bytes) {
   const std::size_t page = page_bytes();
   const std::size_t inner = (bytes + alignment + page - 1) / page * page;
-  const std::size_t total = inner + 2 * page;
-  void* base = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::size_t total = inner + 2 * kGuardBytes;
+  void* base = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
   mapping_ = std::make_shared<Mapping>(static_cast<std::byte*>(base), total);
-  std::byte* first = mapping_->base + page;
+  std::byte* first = mapping_->base + kGuardBytes;
   if (mprotect(first, inner, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
   std::fill_n(first, inner, kCanary);
   data_ = side == Side::begin ? first : first + (inner - bytes) / alignment * alignment;
@@ -36,8 +39,8 @@ GuardedMemory::GuardedMemory(std::size_t bytes, std::size_t alignment, Side side
 bool GuardedMemory::intact() const {
   if (mapping_ == nullptr) return true;
   const auto is_canary = [](std::byte b) { return b == kCanary; };
-  std::byte* first = mapping_->base + page_bytes();
-  std::byte* last = mapping_->base + mapping_->bytes - page_bytes();
+  std::byte* first = mapping_->base + kGuardBytes;
+  std::byte* last = mapping_->base + mapping_->bytes - kGuardBytes;
   return std::all_of(first, data_, is_canary) && std::all_of(data_ + size_, last, is_canary);
 }
 
