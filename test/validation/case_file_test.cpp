@@ -47,35 +47,36 @@ TEST_CASE("a case file's tensors, attributes and expectations") {
 
 TEST_CASE("a case file that cannot be read has a one-line cause") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"", "not JSON"},
-      {"{\"cases\": [", "not JSON"},
-      {"\xff\xfe\n\n", "not JSON"},
-      {"[]", "not a JSON object"},
-      {"{}", "no \"cases\""},
-      {R"({"cases": {}})", "not an array"},
-      {R"({"cases": [7]})", "not a JSON object"},
-      {R"({"cases": [{}]})", "no \"id\""},
-      {R"({"cases": [{"id": 4}]})", "not a string"},
-      {R"({"cases": [{"id": "a\nb"}]})", "not printable"},
-      {R"({"cases": [{"id": "a", "soc": "310P"}]})", "unknown soc 310P"},
-      {R"({"cases": [{"id": "a", "soc": "a2"}]})", "no \"inputs\""},
-      {one_case(R"("token_y": null)", ""), "unknown tensor token_y"},
-      {one_case(R"("query": null)", ""), "unknown tensor query"},
-      {one_case(R"("token_x": 3)", ""), "not a JSON object"},
-      {one_case(R"("token_x": {"shape": [1], "format": "ND"})", ""), "no \"dtype\""},
-      {one_case(R"("token_x": {"shape": [1], "dtype": "BF17", "format": "ND"})", ""), "unknown dtype BF17"},
-      {one_case(R"("token_x": {"shape": [1], "dtype": "BF16", "format": "NZ"})", ""), "unknown format NZ"},
-      {one_case(R"("token_x": {"shape": 1, "dtype": "BF16", "format": "ND"})", ""), "not an array"},
-      {one_case(R"("token_x": {"shape": [1.5], "dtype": "BF16", "format": "ND"})", ""), "not a 64-bit integer"},
+      {"", "invalid JSON"},
+      {"{\"cases\": [", "invalid JSON"},
+      {"\xff\xfe\n\n", "invalid JSON"},
+      {R"({"cases": [], "cases": []})", "duplicate key \"cases\""},
+      {"[]", "document: must be an object, is array"},
+      {"{}", "has no member \"cases\""},
+      {R"({"cases": {}})", "cases: must be an array, is object"},
+      {R"({"cases": [7]})", "cases[0]: must be an object, is number"},
+      {R"({"cases": [{}]})", "has no member \"id\""},
+      {R"({"cases": [{"id": 4}]})", "cases[0].id: must be a string, is number"},
+      {R"({"cases": [{"id": "a\nb"}]})", "printable characters"},
+      {R"({"cases": [{"id": "a", "soc": "310P"}]})", "unknown soc \"310P\""},
+      {R"({"cases": [{"id": "a", "soc": "a2"}]})", "has no member \"inputs\""},
+      {one_case(R"("token_y": null)", ""), "inputs.token_y: is no input"},
+      {one_case(R"("query": null)", ""), "inputs.query: is no input"},
+      {one_case(R"("token_x": 3)", ""), "inputs.token_x: must be an object"},
+      {one_case(R"("token_x": {"shape": [1], "format": "ND"})", ""), "has no member \"dtype\""},
+      {one_case(R"("token_x": {"shape": [1], "dtype": "BF17", "format": "ND"})", ""), "unknown dtype \"BF17\""},
+      {one_case(R"("token_x": {"shape": [1], "dtype": "BF16", "format": "NZ"})", ""), "unknown format \"NZ\""},
+      {one_case(R"("token_x": {"shape": 1, "dtype": "BF16", "format": "ND"})", ""), "shape: must be an array"},
+      {one_case(R"("token_x": {"shape": [1.5], "dtype": "BF16", "format": "ND"})", ""), "shape[0]: must be an integer"},
       {one_case(R"("token_x": {"shape": [9223372036854775808], "dtype": "BF16", "format": "ND"})", ""),
-       "not a 64-bit integer"},
-      {one_case("", R"("cache_mode": 1)"), "not a string"},
-      {one_case("", R"("tile_size": 128.0)"), "not a 64-bit integer"},
-      {one_case("", R"("kc_scale": "1")"), "not a number"},
-      {one_case("", R"("query_norm": 1)"), "unknown attribute query_norm"},
-      {one_case("", "", R"(, "expected_status": "0")"), "not a 64-bit integer"},
-      {one_case("", "", R"(, "expected_workspace": -1)"), "negative"},
-      {std::string(100000, '['), "not JSON"},
+       "is 9223372036854775808, must lie in"},
+      {one_case("", R"("cache_mode": 1)"), "attrs.cache_mode: must be a string"},
+      {one_case("", R"("tile_size": 128.0)"), "attrs.tile_size: must be an integer"},
+      {one_case("", R"("kc_scale": "1")"), "attrs.kc_scale: must be a number"},
+      {one_case("", R"("query_norm": 1)"), "attrs.query_norm: is no attribute"},
+      {one_case("", "", R"(, "expected_status": "0")"), "expected_status: must be an integer"},
+      {one_case("", "", R"(, "expected_workspace": -1)"), "must be a non-negative integer, is -1"},
+      {std::string(100000, '['), "levels deep"},
   };
   for (const auto& [json, text] : wrong) {
     const std::string found = cause(json);
@@ -84,6 +85,7 @@ TEST_CASE("a case file that cannot be read has a one-line cause") {
     CHECK(found.find('\n') == std::string::npos);
     CHECK(found.size() < 300);
   }
-  CHECK_THROWS_WITH(tools::read_validation_cases(data_dir()), "is a directory");
-  CHECK_THROWS_WITH(tools::read_validation_cases(data_dir() / "no such file"), "cannot be opened");
+  CHECK_THROWS_WITH(tools::read_validation_cases(data_dir()), data_dir().string() + ": is a directory, not a file");
+  const std::string absent = (data_dir() / "no such file").string();
+  CHECK_THROWS_WITH(tools::read_validation_cases(absent), absent + ": cannot open: No such file or directory");
 }
