@@ -1,0 +1,421 @@
+// run: what it generates, quantises, saves, reads back and reports. Expected values are computed here from the files.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "test/catch.hpp"
+#include "test/cli/cli.hpp"
+
+using namespace mla_prolog::test;
+using mla_prolog::tools::SafetensorsFile;
+using mla_prolog::tools::StorageType;
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> kScenarios = {"w0kv0", "w1kv0", "w1kv2", "w1kv3", "w2kv0", "w2kv1", "w2kv3", "w3kv0",
+                                             "w3kv1", "w3kv3", "w4kv0", "w4kv1", "w4kv3", "w5kv0", "w5kv1", "w5kv3"};
+
+// A small layer: He 64, Hcq 128, N 2, D 32.
+std::vector<std::string> small_run(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"run", "--he",       "64", "--hcq",    "128", "--heads",
+                                     "2",   "--nope-dim", "32", "--repeat", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// The same without dimensions, which a file gives.
+std::vector<std::string> given_run(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"run", "--repeat", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+bool close(double a, double b, double relative) { return std::fabs(a - b) <= relative * std::fabs(b); }
+
+std::vector<float> floats_of(const mla_prolog::tools::StoredTensor& tensor) {
+  std::vector<float> result;
+  for (const std::uint16_t code : values<std::uint16_t>(tensor)) result.push_back(of_bf16(code));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("run without --quant runs all scenarios in turn and agrees with the reference") {
+  const CliResult result = cli(small_run({"--tokens", "3", "--json", "--smooth", "--query-norm"}));
+  REQUIRE(result.code == 0);
+  CHECK(result.err.empty());
+  const json document = result.json();
+  REQUIRE(document["scenarios"].size() == 16);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const json& scenario = document["scenarios"][i];
+    CHECK(scenario["scenario"] == kScenarios[i]);
+    CHECK(scenario["reference"]["equal"] == true);
+    CHECK(scenario["reference"]["tokens"] == 3);
+    CHECK(scenario["repeats"] == 1);
+    CHECK(scenario["median_seconds"].get<double>() > 0.0);
+    std::set<std::string> outputs;
+    for (const json& output : scenario["outputs"]) outputs.insert(output["name"].get<std::string>());
+    CHECK(outputs.count("query") == 1);
+    CHECK(outputs.count("query_norm") == 1);
+    CHECK(outputs.count("kr_cache") == (kScenarios[i].substr(2) == "kv3" ? 0 : 1));
+  }
+  const CliResult text = cli(small_run({"--tokens", "3", "--quant", "w2kv1"}));
+  CHECK(text.code == 0);
+  CHECK(text.out.find("scenario w2kv1: T 3, He 64, Hcq 128, N 2, D 32; profile a2") != std::string::npos);
+  CHECK(text.out.find("reference: 3 tokens, equal") != std::string::npos);
+}
+
+TEST_CASE("saved inputs give the same outputs again, in every scenario") {
+  for (const std::string& scenario : kScenarios) {
+    const TempDir dir;
+    const std::string inputs = dir / "in.safetensors";
+    const CliResult first =
+        cli(small_run({"--quant", scenario, "--tokens", "5", "--query-norm", "--positions", "40", "--save-inputs",
+                       inputs, "--output", dir / "a.safetensors", "--seed", "9", "--json"}));
+    INFO(scenario << ' ' << first.err);
+    REQUIRE(first.code == 0);
+    const CliResult second = cli(given_run(
+        {"--quant", scenario, "--query-norm", "--input", inputs, "--output", dir / "b.safetensors", "--json"}));
+    INFO(second.err);
+    REQUIRE(second.code == 0);
+    CHECK(read_file(dir / "a.safetensors") == read_file(dir / "b.safetensors"));
+    CHECK(first.json()["scenarios"][0]["outputs"] == second.json()["scenarios"][0]["outputs"]);
+  }
+}
+
+TEST_CASE("the number of threads and the instruction set change nothing") {
+  for (const std::string scenario : {"w0kv0", "w2kv1", "w3kv3"}) {
+    const auto outputs = [&](std::vector<std::string> more) {
+      more.insert(more.end(), {"--quant", scenario, "--tokens", "4", "--json"});
+      const CliResult result = cli(small_run(more));
+      INFO(result.err);
+      REQUIRE(result.code == 0);
+      return result.json()["scenarios"][0]["outputs"];
+    };
+    const json expected = outputs({"--threads", "1"});
+    CHECK(outputs({"--threads", "3"}) == expected);
+    CHECK(outputs({"--isa", "scalar"}) == expected);
+    CHECK(outputs({"--backend", "reference"}) == expected);
+    CHECK(outputs({"--seed", "2"}) != expected);
+  }
+}
+
+TEST_CASE("all cache modes and both token layouts run; defaults address what they say") {
+  const TempDir dir;
+  const std::string inputs = dir / "in.safetensors";
+  struct Layout {
+    std::string mode;
+    std::vector<std::string> tokens;
+    std::vector<std::int64_t> cache;
+    std::vector<std::int64_t> index_shape;
+    std::vector<std::int64_t> index;
+  };
+  std::vector<std::int64_t> counted(21);
+  for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<std::int64_t>(i);
+  const std::vector<std::string> flat{"--tokens", "21"};
+  const std::vector<std::string> batched{"--batch", "3", "--seq", "7"};
+  const std::vector<Layout> layouts = {
+      {"PA_BSND", flat, {2, 16, 1, 512}, {21}, counted},
+      {"PA_BSND", batched, {2, 16, 1, 512}, {3, 7}, counted},
+      {"PA_NZ", flat, {2, 16, 1, 512}, {21}, counted},
+      {"PA_BLK_BSND", flat, {2, 16, 1, 512}, {2}, {0, 1}},
+      {"PA_BLK_NZ", batched, {3, 16, 1, 512}, {3, 1}, {0, 1, 2}},
+      {"BSND", batched, {3, 7, 1, 512}, {}, {}},
+      {"TND", flat, {21, 1, 512}, {}, {}},
+  };
+  for (const Layout& layout : layouts) {
+    std::vector<std::string> arguments{"--quant", "w2kv1",         "--cache-mode", layout.mode, "--block-size",
+                                       "16",      "--save-inputs", inputs,         "--json"};
+    arguments.insert(arguments.end(), layout.tokens.begin(), layout.tokens.end());
+    const CliResult result = cli(small_run(arguments));
+    INFO(layout.mode << ' ' << result.err);
+    REQUIRE(result.code == 0);
+    CHECK(result.json()["scenarios"][0]["reference"]["tokens"] == 8);
+    CHECK(result.json()["scenarios"][0]["reference"]["equal"] == true);
+    const SafetensorsFile file(inputs);
+    CHECK(file.find("kv_cache")->shape == layout.cache);
+    for (const std::byte byte : file.find("kv_cache")->bytes) REQUIRE(byte == std::byte{0});
+    REQUIRE((file.find("cache_index") != nullptr) == !layout.index.empty());
+    if (!layout.index.empty()) {
+      CHECK(file.find("cache_index")->shape == layout.index_shape);
+      CHECK(values<std::int64_t>(*file.find("cache_index")) == layout.index);
+    }
+    const bool fused_table = layout.mode.rfind("PA_BLK", 0) == 0 && layout.tokens == flat;
+    REQUIRE((file.find("actual_seq_len") != nullptr) == fused_table);
+    if (fused_table) CHECK(values<std::int32_t>(*file.find("actual_seq_len")) == std::vector<std::int32_t>{21});
+  }
+}
+
+TEST_CASE("quantised weights and tokens follow the rules from the float ones") {
+  const TempDir dir;
+  const std::string path = dir / "in.safetensors";
+  const auto inputs_of = [&](const std::string& scenario) {
+    REQUIRE(cli(small_run({"--quant", scenario, "--tokens", "4", "--save-inputs", path})).code == 0);
+  };
+  inputs_of("w0kv0");
+  const SafetensorsFile floats(path);
+  const auto weight = floats_of(*floats.find("weight_dq"));
+  const auto x = floats_of(*floats.find("token_x"));
+  REQUIRE(weight.size() == 64 * 128);
+  double squares = 0.0;
+  for (const float w : weight) squares += double{w} * w;
+  CHECK(close(std::sqrt(squares / static_cast<double>(weight.size())), 1.0 / 8, 0.05));  // 1/sqrt(He)
+
+  SECTION("int8: amax / 127 per column, nearest even; tokens per token") {
+    inputs_of("w2kv0");
+    const SafetensorsFile file(path);
+    const auto codes = values<std::int8_t>(*file.find("weight_dq"));
+    const auto scales = values<float>(*file.find("dequant_scale_w_dq"));
+    bool right = true;
+    for (std::size_t n = 0; n < 128; ++n) {
+      float amax = 0.0F;
+      for (std::size_t k = 0; k < 64; ++k) amax = std::max(amax, std::fabs(weight[k * 128 + n]));
+      right = right && scales[n] == amax / 127.0F;
+      for (std::size_t k = 0; k < 64; ++k) {
+        right = right && codes[k * 128 + n] == static_cast<int>(std::nearbyint(weight[k * 128 + n] / scales[n]));
+      }
+    }
+    CHECK(right);
+    const auto x_codes = values<std::int8_t>(*file.find("token_x"));
+    const auto x_scales = values<float>(*file.find("dequant_scale_x"));
+    CHECK(file.find("dequant_scale_x")->shape == std::vector<std::int64_t>{4, 1});
+    for (std::size_t t = 0; t < 4; ++t) {
+      float amax = 0.0F;
+      for (std::size_t k = 0; k < 64; ++k) amax = std::max(amax, std::fabs(x[t * 64 + k]));
+      CHECK(x_scales[t] == amax / 127.0F);
+      const float reciprocal = 127.0F / amax;
+      for (std::size_t k = 0; k < 64; ++k) {
+        right = right && x_codes[t * 64 + k] == static_cast<int>(std::nearbyint(x[t * 64 + k] * reciprocal));
+      }
+    }
+    CHECK(right);
+  }
+  SECTION("MX: the block's largest exponent less 8") {
+    inputs_of("w3kv0");
+    const SafetensorsFile file(path);
+    CHECK(file.find("dequant_scale_w_dq")->shape == std::vector<std::int64_t>{128, 2});
+    CHECK(file.find("dequant_scale_x")->shape == std::vector<std::int64_t>{4, 2});
+    const auto scales = values<std::uint8_t>(*file.find("dequant_scale_w_dq"));
+    const auto x_scales = values<std::uint8_t>(*file.find("dequant_scale_x"));
+    const auto exponent = [](float v) { return v == 0.0F ? 0 : std::ilogb(v) + 127; };
+    bool right = true;
+    for (std::size_t block = 0; block < 2; ++block) {
+      for (std::size_t n = 0; n < 128; ++n) {
+        int most = 0;
+        for (std::size_t k = 0; k < 32; ++k) most = std::max(most, exponent(weight[(block * 32 + k) * 128 + n]));
+        right = right && scales[n * 2 + block] == std::max(most, 8) - 8;
+      }
+      for (std::size_t t = 0; t < 4; ++t) {
+        int most = 0;
+        for (std::size_t k = 0; k < 32; ++k) most = std::max(most, exponent(x[t * 64 + block * 32 + k]));
+        right = right && x_scales[t * 2 + block] == std::max(most, 8) - 8;
+      }
+    }
+    CHECK(right);
+  }
+  SECTION("e4m3 and hif8: amax / 448 and amax / 32768") {
+    for (const auto& [scenario, largest] : {std::pair{"w4kv0", 448.0F}, {"w5kv0", 32768.0F}}) {
+      inputs_of(scenario);
+      const auto scales = values<float>(*SafetensorsFile(path).find("dequant_scale_w_dq"));
+      for (std::size_t n = 0; n < 128; ++n) {
+        float amax = 0.0F;
+        for (std::size_t k = 0; k < 64; ++k) amax = std::max(amax, std::fabs(weight[k * 128 + n]));
+        REQUIRE(scales[n] == amax / largest);
+      }
+    }
+  }
+}
+
+TEST_CASE("the cache's scales are MAX / amax over the run's tokens") {
+  const TempDir dir;
+  const std::string inputs = dir / "in.safetensors";
+  const std::string outputs = dir / "out.safetensors";
+  // The same latent rows, unquantised but rounded to bf16: within 2^-8 of what the scale was taken from.
+  const std::vector<std::string> common{"--tokens", "6", "--kc-scale", "1.5"};
+  const auto run = [&](const std::string& scenario) {
+    std::vector<std::string> arguments{"--quant", scenario, "--save-inputs", inputs, "--output", outputs};
+    arguments.insert(arguments.end(), common.begin(), common.end());
+    REQUIRE(cli(small_run(arguments)).code == 0);
+  };
+  for (const auto& [plain, quantised, largest] :
+       {std::tuple{"w2kv0", "w2kv1", 127.0}, {"w3kv0", "w3kv1", 448.0}, {"w5kv0", "w5kv1", 32768.0}}) {
+    run(plain);
+    double amax = 0.0;
+    for (const float c : floats_of(*SafetensorsFile(outputs).find("kv_cache")))
+      amax = std::max(amax, std::fabs(double{c}));
+    run(quantised);
+    const auto scale = values<float>(*SafetensorsFile(inputs).find("quant_scale_ckv"));
+    REQUIRE(scale.size() == 1);
+    INFO(quantised);
+    CHECK(close(double{scale[0]}, largest / amax, 1.0 / 256));
+  }
+  run("w2kv1");  // the extreme value takes the extreme code
+  int most = 0;
+  for (const std::int8_t code : values<std::int8_t>(*SafetensorsFile(outputs).find("kv_cache"))) {
+    most = std::max(most, std::abs(int{code}));
+  }
+  CHECK(most == 127);
+
+  run("w1kv0");
+  const SafetensorsFile plain(outputs);
+  const auto c = floats_of(*plain.find("kv_cache"));
+  const auto r = floats_of(*plain.find("kr_cache"));
+  run("w1kv2");
+  const SafetensorsFile file(inputs);
+  const auto ckv = values<float>(*file.find("quant_scale_ckv"));
+  const auto ckr = values<float>(*file.find("quant_scale_ckr"));
+  REQUIRE(ckv.size() == 512);
+  REQUIRE(ckr.size() == 64);
+  for (std::size_t j = 0; j < 512; ++j) {
+    float amax = 0.0F;
+    for (std::size_t t = 0; t < 6; ++t) amax = std::max(amax, std::fabs(c[t * 512 + j]));
+    REQUIRE(close(double{ckv[j]}, 127.0 / double{amax}, 1.0 / 256));
+  }
+  for (std::size_t j = 0; j < 64; ++j) {  // k^R is rounded to bf16 before it is scaled, so this is exact
+    float amax = 0.0F;
+    for (std::size_t t = 0; t < 6; ++t) amax = std::max(amax, std::fabs(r[t * 64 + j]));
+    REQUIRE(ckr[j] == 127.0F / amax);
+  }
+}
+
+TEST_CASE("positions: token t at P+t, or s at P+s within each sequence") {
+  const TempDir dir;
+  const std::string inputs = dir / "in.safetensors";
+  const auto check_tables = [&](const std::vector<std::string>& arguments, const std::vector<int>& positions) {
+    std::vector<std::string> all{"--quant", "w0kv0", "--save-inputs", inputs};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    REQUIRE(cli(small_run(all)).code == 0);
+    const SafetensorsFile file(inputs);
+    const auto sin = floats_of(*file.find("rope_sin"));
+    const auto cos = floats_of(*file.find("rope_cos"));
+    REQUIRE(sin.size() == positions.size() * 64);
+    for (std::size_t t = 0; t < positions.size(); ++t) {
+      for (std::size_t j = 0; j < 64; ++j) {
+        const double angle = positions[t] * std::pow(10000.0, -static_cast<double>(j % 32) / 32);
+        REQUIRE(std::fabs(double{sin[t * 64 + j]} - std::sin(angle)) < 0.005);
+        REQUIRE(std::fabs(double{cos[t * 64 + j]} - std::cos(angle)) < 0.005);
+      }
+    }
+  };
+  check_tables({"--tokens", "3"}, {0, 1, 2});
+  check_tables({"--tokens", "3", "--positions", "100"}, {100, 101, 102});
+  check_tables({"--batch", "2", "--seq", "2", "--positions", "7"}, {7, 8, 7, 8});
+}
+
+TEST_CASE("tensors of --input replace the generated ones") {
+  const TempDir dir;
+  const std::string inputs = dir / "in.safetensors";
+  const std::string saved = dir / "saved.safetensors";
+  std::vector<float> x(2 * 64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 60.0F;
+  write_tensors(inputs, {tensor("token_x", StorageType::f32, {2, 64}, x),
+                         tensor("quant_scale_ckv", StorageType::f32, {1}, std::vector<float>{3.5F}),
+                         tensor("dequant_scale_w_dq", StorageType::f32, {1, 128}, std::vector<float>(128, 0.25F)),
+                         tensor("cache_index", StorageType::i64, {2}, std::vector<std::int64_t>{5, -1})});
+  REQUIRE(cli(small_run({"--quant", "w2kv1", "--input", inputs, "--save-inputs", saved})).code == 0);
+  const SafetensorsFile file(saved);
+  CHECK(file.find("token_x")->shape == std::vector<std::int64_t>{2, 64});
+  CHECK(values<float>(*file.find("quant_scale_ckv")) == std::vector<float>{3.5F});
+  CHECK(values<std::int64_t>(*file.find("cache_index")) == std::vector<std::int64_t>{5, -1});
+  CHECK(values<float>(*file.find("dequant_scale_x"))[1] == 67.0F / 127.0F);
+  CHECK(values<std::int8_t>(*file.find("token_x"))[64] == std::nearbyint(4.0F * (127.0F / 67.0F)));
+
+  // Given scales are used for the codes.
+  REQUIRE(cli(small_run({"--quant", "w0kv0", "--save-inputs", dir / "float.safetensors"})).code == 0);
+  const auto weight = floats_of(*SafetensorsFile(dir / "float.safetensors").find("weight_dq"));
+  const auto codes = values<std::int8_t>(*file.find("weight_dq"));
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    REQUIRE(codes[i] == std::clamp(std::nearbyint(weight[i] / 0.25F), -128.0F, 127.0F));
+  }
+}
+
+TEST_CASE("--input in conflict with options or with the operator is exit 2") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const auto x = [](const std::vector<std::int64_t>& shape) {
+    std::size_t count = 1;
+    for (const auto dim : shape) count *= static_cast<std::size_t>(dim);
+    return tensor("token_x", StorageType::bf16, shape, std::vector<std::uint16_t>(count));
+  };
+  const auto refused = [&](const std::vector<OwnedTensor>& tensors, std::vector<std::string> arguments,
+                           const std::string& cause) {
+    write_tensors(in, tensors);
+    arguments.insert(arguments.end(), {"--input", in});
+    const CliResult result = cli(small_run(arguments));
+    INFO(cause << " gives " << result.err);
+    CHECK(result.code == 2);
+    CHECK(is_error_line(result, cause));
+  };
+  const std::string one = "w2kv1";
+  refused({x({3, 64})}, {"--tokens", "4"}, "tokens 3 conflicts with 4 of --tokens");
+  refused({x({2, 3, 64})}, {"--tokens", "6"}, "--tokens: conflicts with token_x");
+  refused({x({3, 64})}, {"--batch", "1", "--seq", "3"}, "--batch, --seq: conflicts with token_x");
+  refused({x({2, 3, 64})}, {"--batch", "3", "--seq", "2"}, "conflicts with");
+  refused({x({3, 32})}, {}, "hidden size 32 conflicts with 64 of --he");
+  refused({x({64})}, {}, "must have 2 or 3 dimensions");
+  refused({tensor("weight_uk", StorageType::bf16, {4, 32, 512}, std::vector<std::uint16_t>(4 * 32 * 512))}, {},
+          "heads (of this rank) 4 conflicts with 2 of --heads");
+  refused({tensor("kv_cache", StorageType::i8, {1, 16, 1, 512}, std::vector<std::int8_t>(16 * 512))},
+          {"--quant", one, "--block-size", "32"}, "block size 16 conflicts with 32 of --block-size");
+  refused({tensor("kv_cache", StorageType::bf16, {1, 16, 1, 512}, std::vector<std::uint16_t>(16 * 512))},
+          {"--quant", one}, "is stored as BF16, this scenario needs INT8");
+  refused({tensor("token_x", StorageType::i8, {2, 64}, std::vector<std::int8_t>(128))}, {"--quant", "w0kv0"},
+          "is stored as I8, this scenario needs BF16");
+  refused({tensor("query", StorageType::bf16, {1}, std::vector<std::uint16_t>(1))}, {}, "is no input of the operator");
+  refused({tensor("bogus", StorageType::bf16, {1}, std::vector<std::uint16_t>(1))}, {}, "is no input of the operator");
+  refused({tensor("quant_scale_ckv", StorageType::f32, {1}, std::vector<float>{1})}, {"--quant", "w2kv0"},
+          "is not used by scenario w2kv0");
+  refused({tensor("quant_scale_ckv", StorageType::f32, {2}, std::vector<float>{1, 1})}, {"--quant", one},
+          "has shape [2], must be [1]");
+  refused({tensor("k_nope_clip_alpha", StorageType::f32, {1}, std::vector<float>{1})},
+          {"--quant", "w1kv3", "--k-nope-clip-alpha", "2"}, "--k-nope-clip-alpha: conflicts");
+  refused({tensor("cache_index", StorageType::i64, {8}, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 700})},
+          {"--quant", one, "--block-num", "2"}, "700");
+  refused({tensor("cache_index", StorageType::i64, {2}, std::vector<std::int64_t>{0, 1})}, {"--quant", one},
+          "has shape [2], must be [8]");
+  refused({tensor("cache_index", StorageType::f32, {8}, std::vector<float>(8))}, {"--quant", one},
+          "must be I64 or I32");
+  refused({tensor("cache_index", StorageType::i64, {8}, std::vector<std::int64_t>(8, INT64_MAX))}, {"--quant", one},
+          "no cache can hold it");
+}
+
+TEST_CASE("outputs are stored as the golden cases have them") {
+  const TempDir dir;
+  const std::string out = dir / "out.safetensors";
+  REQUIRE(cli(small_run({"--quant", "w3kv1", "--query-norm", "--batch", "2", "--seq", "2", "--output", out})).code ==
+          0);
+  const SafetensorsFile file(out);
+  const auto is = [&](const std::string& name, StorageType type, const std::vector<std::int64_t>& shape) {
+    const auto* const found = file.find(name);
+    return found != nullptr && found->type == type && found->shape == shape;
+  };
+  CHECK(file.tensors().size() == 7);
+  CHECK(is("query", StorageType::u8, {2, 2, 2, 512}));
+  CHECK(is("query_rope", StorageType::bf16, {2, 2, 2, 64}));
+  CHECK(is("dequant_scale_q_nope", StorageType::f32, {4, 2, 1}));
+  CHECK(is("query_norm", StorageType::u8, {2, 2, 128}));
+  CHECK(is("dequant_scale_q_norm", StorageType::u8, {4, 4}));
+  CHECK(is("kv_cache", StorageType::u8, {1, 128, 1, 512}));
+  CHECK(is("kr_cache", StorageType::bf16, {1, 128, 1, 64}));
+}
+
+TEST_CASE("digests are the checksum of the golden cases") {
+  const TempDir dir;
+  const std::string out = dir / "out.safetensors";
+  const CliResult result = cli(small_run({"--quant", "w0kv0", "--tokens", "1", "--output", out, "--json"}));
+  REQUIRE(result.code == 0);
+  const SafetensorsFile file(out);
+  for (const json& output : result.json()["scenarios"][0]["outputs"]) {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    const auto& bytes = file.find(output["name"].get<std::string>())->bytes;
+    for (std::size_t i = 0; i < bytes.size(); i += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+      hash = (hash ^ word) * 0x100000001B3U;
+    }
+    CHECK(std::stoull(output["digest"].get<std::string>(), nullptr, 16) == hash);
+  }
+}
