@@ -19,6 +19,10 @@ add_compile_options(-ffp-contract=off -fno-math-errno)
 
 if(PROJECT_IS_TOP_LEVEL)
   add_compile_options(-Wall -Wextra -Wshadow "$<$<COMPILE_LANGUAGE:CXX>:-Wconversion;-Wsign-conversion;-Wnon-virtual-dtor>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Reports string concatenation of its own library (GCC bug 105651).
+    add_compile_options(-Wno-restrict)
+  endif()
 endif()
 if(MLA_PROLOG_WERROR)
   set(CMAKE_COMPILE_WARNING_AS_ERROR ON)

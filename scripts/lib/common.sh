@@ -123,6 +123,10 @@ find_missing() {
   for run in "$@"; do "$run"; done
 }
 
+if command -v ccache >/dev/null 2>&1; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+
 # build PRESET [TARGET]: configures and compiles below build/PRESET.
 build() {
   local preset=$1
