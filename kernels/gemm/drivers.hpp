@@ -131,11 +131,13 @@ constexpr int kMaxInPlaceTokens = static_cast<int>(min_of(kMaxGroup, Type::Decod
 template <typename Type>
 constexpr int units_at_once(int tokens) {
   using Decoder = typename Type::Decoder;
+  constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   const int most = Decoder::kAccumulators / (kUnitVectors<Decoder> * tokens);
+  // A step begins on a panel or stays inside one.
+  if (kPerPanel == 4) return most >= 4 ? 4 : (most >= 2 ? 2 : 1);
   if (most >= 6) return 6;
-  constexpr bool kWholePanels = units_per_panel<Decoder, kElementBytes<Decoder>>() == 1;
   if (most >= 4 && kElementBytes<Decoder> == 2) return 4;
-  if (most >= 3 && kWholePanels) return 3;
+  if (most >= 3 && kPerPanel == 1) return 3;
   return most >= 2 ? 2 : 1;
 }
 
