@@ -131,11 +131,13 @@ constexpr int kMaxInPlaceTokens = static_cast<int>(min_of(kMaxGroup, Type::Decod
 template <typename Type>
 constexpr int units_at_once(int tokens) {
   using Decoder = typename Type::Decoder;
+  constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   const int most = Decoder::kAccumulators / (kUnitVectors<Decoder> * tokens);
+  // A step begins on a panel or stays inside one.
+  if (kPerPanel == 4) return most >= 4 ? 4 : (most >= 2 ? 2 : 1);
   if (most >= 6) return 6;
-  constexpr bool kWholePanels = units_per_panel<Decoder, kElementBytes<Decoder>>() == 1;
   if (most >= 4 && kElementBytes<Decoder> == 2) return 4;
-  if (most >= 3 && kWholePanels) return 3;
+  if (most >= 3 && kPerPanel == 1) return 3;
   return most >= 2 ? 2 : 1;
 }
 
@@ -180,14 +182,26 @@ constexpr auto kInPlaceTable = make_in_place_table<Type>(std::make_integer_seque
 template <typename Type>
 constexpr std::int64_t kCBytes = 4;
 
+// One range of k of a call of `in_place`.
+struct RowRange {
+  std::int64_t begin, end;
+  bool resume;  // C holds the sums of the rows before
+  bool last;
+};
+
 template <typename Type>
-void in_place(const GemmArgs& args) {
+void in_place_rows(const GemmArgs& args, const RowRange& rows) {
   using Decoder = typename Type::Decoder;
   constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   const std::int64_t units = args.columns / Decoder::kColumns;
   // The widest step of the first (largest) group; a smaller last group follows with the same columns.
   const std::int64_t step = kInPlaceTable<Type>.rows[min_of(args.group, args.tokens) - 1].units;
   const std::int64_t blocks = args.k / kMxBlockLength;
+  const bool strided = args.row_stride != kPanelBytes;
+  const auto units_from = [&](std::int64_t unit) {
+    return args.weight + rows.begin * args.row_stride + (unit / kPerPanel) * args.panel_stride +
+           (unit % kPerPanel) * Decoder::kColumns;
+  };
   for (std::int64_t u0 = 0; u0 < units; u0 += step) {
     const std::int64_t u1 = min_of(units, u0 + step);
     const std::int64_t columns = (u1 - u0) * Decoder::kColumns;
@@ -203,23 +217,22 @@ void in_place(const GemmArgs& args) {
       for (std::int64_t u = u0; u < u1;) {
         const std::int64_t left = u1 - u;
         const std::int64_t now = left >= row.units ? row.units : (left >= 2 && row.units > 2 ? 2 : 1);
-        const auto units_from = [&](std::int64_t unit) {
-          return args.weight + (unit / kPerPanel) * args.panel_stride + (unit % kPerPanel) * Decoder::kColumns;
-        };
         Tile tile{};
         tile.weight = units_from(u);
         tile.panel_stride = args.panel_stride;
         tile.row_stride = args.row_stride;
-        tile.k = args.k;
-        tile.x = x;
+        tile.k = rows.end - rows.begin;
+        tile.x = x + rows.begin * tokens;
         tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + u * Decoder::kColumns;
         tile.ldc = args.ldc;
         tile.accumulate = args.accumulate;
+        tile.resume = rows.resume;
         tile.weight_scales = scales + (u - u0) * Decoder::kColumns;
         tile.scale_columns = columns;
-        // The last group of tokens fetches the next columns while it multiplies; the first finds its own there.
+        // The last group of tokens fetches the next columns while it multiplies; the first finds its own there. Strided
+        // rows fetch the next block of rows instead, and after the last one what the caller says.
         tile.fetched = first > 0;
-        if (first + tokens >= args.tokens) {
+        if (first + tokens >= args.tokens && (!strided || rows.last)) {
           const bool last = u + now >= units;
           tile.next = last ? args.next.data : units_from(u + now);
           tile.next_panel_stride = last ? args.next.panel_stride : args.panel_stride;
@@ -231,6 +244,20 @@ void in_place(const GemmArgs& args) {
       x += tokens * words_per_token<Type>(args.k);
     }
   }
+}
+
+template <typename Type>
+void in_place(const GemmArgs& args) {
+  if constexpr (!Type::kInt && !Type::kMx) {
+    if (args.row_stride != kPanelBytes && !args.accumulate) {
+      for (std::int64_t k = 0; k < args.k; k += kStridedRows) {
+        const std::int64_t end = min_of(args.k, k + kStridedRows);
+        in_place_rows<Type>(args, {k, end, k > 0, end == args.k});
+      }
+      return;
+    }
+  }
+  in_place_rows<Type>(args, {0, args.k, false, true});
 }
 
 // ---- weights decoded into panels ----

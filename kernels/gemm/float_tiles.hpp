@@ -36,6 +36,7 @@ struct Tile {
   std::ptrdiff_t next_panel_stride;
   std::ptrdiff_t next_row_stride;
   bool fetched;
+  bool resume;  // in place, floats: C holds this chunk's sums so far
 };
 
 template <typename Decoder, int kBytes>
@@ -62,10 +63,19 @@ inline void unit_pointers(const std::uint8_t* weight, std::ptrdiff_t panel_strid
 }
 
 // What to prefetch beside row k of a tile: base[unit] + k * row_stride.
-template <int kUnits>
+// kNext: of the next tile, into the second-level cache, since this tile's rows may need all of the first.
+template <int kUnits, bool kNext>
 struct Ahead {
   const std::uint8_t* base[kCount<kUnits>];
   std::ptrdiff_t row_stride;
+
+  void fetch(int unit, std::ptrdiff_t offset) const {
+    if constexpr (kNext) {
+      VectorSet::prefetch_l2(base[unit] + offset);
+    } else {
+      VectorSet::prefetch(base[unit] + offset);
+    }
+  }
 };
 
 // Weights are fetched about 500 cycles before they are used: `kCyclesPerRow` is what a row of the tile takes in
@@ -76,17 +86,19 @@ constexpr std::int64_t kRowsAhead = [] {
   constexpr int kRows = 512 / kCycles / 4 * 4;
   return kRows < 32 ? 32 : (kRows > 96 ? 96 : kRows);
 }();
-constexpr std::int64_t kStridedRowsAhead = 8;  // rows that do not follow one another
+// Rows that do not follow one another (a row-major matrix) are taken in blocks of this many, all columns of a block
+// before the next, so that memory is read in its order.
+constexpr std::int64_t kStridedRows = 16;
 
 // Rows [0, split) of a tile prefetch its own later rows, rows [split, k) the beginning of the next tile.
 template <typename Decoder, int kUnits, int kCyclesPerRow>
 struct FetchPlan {
   std::int64_t split;
-  Ahead<kUnits> own;
-  Ahead<kUnits> next;
+  Ahead<kUnits, false> own;
+  Ahead<kUnits, true> next;
 
   FetchPlan(const Tile& tile, const std::uint8_t* (&unit)[kCount<kUnits>]) {
-    const std::int64_t rows = tile.row_stride == kPanelBytes ? kRowsAhead<kUnits, kCyclesPerRow> : kStridedRowsAhead;
+    const std::int64_t rows = tile.row_stride == kPanelBytes ? kRowsAhead<kUnits, kCyclesPerRow> : kStridedRows;
     const bool has_next = tile.next != nullptr;
     if (!has_next) {
       split = tile.k;
@@ -110,9 +122,9 @@ inline void put(float* c, Float sum, bool accumulate) {
 }
 
 // Adds k rows to the accumulators.
-template <typename Decoder, int kUnits, int kTokens>
+template <typename Decoder, int kUnits, int kTokens, bool kNext>
 inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
-                          std::ptrdiff_t row_stride, const Ahead<kUnits>& ahead, std::int64_t k_begin,
+                          std::ptrdiff_t row_stride, const Ahead<kUnits, kNext>& ahead, std::int64_t k_begin,
                           std::int64_t k_end, const float* x,
                           Float (&acc)[kCount<kUnits>][kCount<kUnitVectors<Decoder>>][kCount<kTokens>]) {
   constexpr int kVectors = kUnitVectors<Decoder>;
@@ -122,7 +134,7 @@ inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kC
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
       const std::uint8_t* p = unit[u] + row;
-      VectorSet::prefetch(ahead.base[u] + k * ahead.row_stride);
+      ahead.fetch(u, k * ahead.row_stride);
       Float w[kCount<kVectors>];
       decoder.decode(p, w);
 #pragma GCC unroll 16
@@ -150,6 +162,17 @@ void in_place_tile(const Tile& tile) {
     for (int v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) acc[u][v][t] = VectorSet::zero();
+    }
+  }
+  if (tile.resume) {
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const float* c = static_cast<const float*>(tile.c) + t * tile.ldc + u * Decoder::kColumns;
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = VectorSet::load(c + v * kWidth);
+      }
     }
   }
   const auto* x = static_cast<const float*>(tile.x);
@@ -203,8 +226,11 @@ void in_place_mx_tile(const Tile& tile) {
       }
     }
     const std::int64_t k = block * kMxBlockLength;
-    multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, k < plan.split ? plan.own : plan.next, k,
-                                            k + kMxBlockLength, x, acc);
+    if (k < plan.split) {
+      multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, plan.own, k, k + kMxBlockLength, x, acc);
+    } else {
+      multiply_rows<Decoder, kUnits, kTokens>(decoder, unit, tile.row_stride, plan.next, k, k + kMxBlockLength, x, acc);
+    }
     const float* weight_scale = tile.weight_scales + block * tile.scale_columns;
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {

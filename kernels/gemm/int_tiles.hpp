@@ -16,9 +16,10 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
 }
 
 // Adds groups of k to the accumulators.
-template <int kUnits, int kTokens>
+template <int kUnits, int kTokens, bool kNext>
 inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
-                            const Ahead<kUnits>& ahead, std::int64_t begin, std::int64_t end, const std::int32_t* x,
+                            const Ahead<kUnits, kNext>& ahead, std::int64_t begin, std::int64_t end,
+                            const std::int32_t* x,
                             Int (&acc)[kCount<kUnits>][kCount<kUnitVectors<IntDecoder>>][kCount<kTokens>]) {
   constexpr int kVectors = kUnitVectors<IntDecoder>;
   constexpr int kBytes = kIntGroup * static_cast<int>(kPanelBytes);
@@ -26,7 +27,7 @@ inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&uni
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 2
-      for (int line = 0; line < kBytes; line += 64) VectorSet::prefetch(ahead.base[u] + g * kBytes + line);
+      for (int line = 0; line < kBytes; line += 64) ahead.fetch(u, g * kBytes + line);
       Int w[kCount<kVectors>];
       decoder.decode(unit[u] + g * kBytes, w);
 #pragma GCC unroll 16
