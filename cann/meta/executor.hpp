@@ -32,6 +32,7 @@ struct Launch {
   static constexpr std::size_t kMaxOperands = 28;
 
   aclOpExecutor* executor = nullptr;
+  Site site;                               ///< of phase two
   std::array<void*, kMaxOperands> data{};  ///< usable addresses, by operand
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;

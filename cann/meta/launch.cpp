@@ -137,6 +137,7 @@ aclnnStatus launch(const Site& site, const char* family, void* workspace, std::u
     Touched touched;
     Launch work;
     work.executor = executor;
+    work.site = site;
     for (std::size_t i = 0; i < executor->operand_count; ++i) {
       const Operand& operand = executor->operands[i];
       if (operand.extent == 0) continue;

@@ -127,8 +127,8 @@ struct Staged {
 
 class MlaPrologOperation final : public Operation {
  public:
-  MlaPrologOperation(Plan plan, const Site& site, std::vector<Staged> staged, std::size_t staging_bytes)
-      : plan_(std::move(plan)), site_(site), staged_(std::move(staged)), staging_(staging_bytes) {
+  MlaPrologOperation(Plan plan, std::vector<Staged> staged, std::size_t staging_bytes)
+      : plan_(std::move(plan)), staged_(std::move(staged)), staging_(staging_bytes) {
     // A caller's workspace of any alignment does when it is large enough.
     const std::size_t need = plan_.workspace_bytes();
     if (need + Plan::kWorkspaceAlignment > plan_.cann_workspace_bytes()) scratch_ = Buffer(need);
@@ -152,8 +152,8 @@ class MlaPrologOperation final : public Operation {
     }
     const auto start = std::chrono::steady_clock::now();
     const Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
-    if (settings().verbose > 0) tell(std::chrono::steady_clock::now() - start, status);
-    if (!status.ok()) return failed(status, error);
+    if (settings().verbose > 0) tell(launch.site, std::chrono::steady_clock::now() - start, status);
+    if (!status.ok()) return failed(launch.site, status, error);
     for (const Staged& staged : staged_) {
       if (!is_cache(staged.id)) continue;
       for (std::size_t i = 0; i < order.size(); ++i) {
@@ -164,23 +164,23 @@ class MlaPrologOperation final : public Operation {
   }
 
  private:
-  int failed(const Status& status, std::string& error) const {
-    error = std::string(site_.function) + ": " + message(status);
+  static int failed(const Site& site, const Status& status, std::string& error) {
+    error = std::string(site.function) + ": " + message(status);
     if (status.rule == Rule::tensors_overlap) {
       // A device computes something; what, depends on timing.
-      report(Finding::output_overlap, site_, message(status) + "; nothing was computed");
+      report(Finding::output_overlap, site, message(status) + "; nothing was computed");
       return ACL_SUCCESS;
     }
     const bool bad_index = status.rule == Rule::cache_index_range || status.rule == Rule::block_table_too_short ||
                            status.rule == Rule::prefix_sum_decreasing;
-    if (bad_index) report(Finding::bad_index, site_, message(status));
+    if (bad_index) report(Finding::bad_index, site, message(status));
     return ACL_ERROR_RT_AICORE_EXCEPTION;
   }
 
-  void tell(std::chrono::steady_clock::duration duration, const Status& status) const {
+  void tell(const Site& site, std::chrono::steady_clock::duration duration, const Status& status) const {
     const Problem& problem = plan_.problem();
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-    note(std::string(site_.function) + ": token_x " + problem.token_x.to_string() + ", w" +
+    note(std::string(site.function) + ": token_x " + problem.token_x.to_string() + ", w" +
          std::to_string(problem.attributes.weight_quant_mode) + "kv" +
          std::to_string(problem.attributes.kv_cache_quant_mode) + ", " + problem.attributes.cache_mode + ", " +
          std::string(to_string(plan_.isa())) + ", " + std::to_string(us) + " us" +
@@ -188,7 +188,6 @@ class MlaPrologOperation final : public Operation {
   }
 
   Plan plan_;
-  Site site_;
   std::vector<Staged> staged_;
   Buffer staging_;
   Buffer scratch_;
@@ -277,7 +276,7 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
                                    touched_bytes(problem, staged, id), !is_output(id), is_output(id) || is_cache(id)));
       }
       try {
-        auto operation = std::make_unique<MlaPrologOperation>(std::move(*plan), site, std::move(staged), staging_bytes);
+        auto operation = std::make_unique<MlaPrologOperation>(std::move(*plan), std::move(staged), staging_bytes);
         operation->order = std::move(order);
         executor->operation = std::move(operation);
       } catch (const std::bad_alloc&) {

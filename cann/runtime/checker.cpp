@@ -140,6 +140,10 @@ bool report(Finding kind, const Site& site, const std::string& text) {
   return s.check == CheckLevel::error;
 }
 
+void report_now() {
+  if (settings().check_exit) report_at_exit();
+}
+
 std::uint64_t finding_count() { return journal().count.load(); }
 
 std::string describe_code(const void* caller) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cann/runtime/api.hpp"
+#include "cann/runtime/fault.hpp"
 #include "cann/runtime/runtime.hpp"
 
 namespace mla_prolog::cann {
@@ -153,6 +154,8 @@ int allocate(const Site& site, void** pointer, std::size_t bytes, Allocation::Ki
                   std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +
                       std::to_string(runtime.memory.capacity()) + " bytes of device memory are in use");
   }
+  static const bool watching = (watch_for_faults(), true);
+  static_cast<void>(watching);
   *pointer = reinterpret_cast<void*>(allocation->address);
   return ACL_SUCCESS;
 }

@@ -38,6 +38,12 @@ int device_as_host(bool wrong) {
   return copy_in(device.p, 64, wrong ? second.p : host, 64);
 }
 
+int dereference(bool wrong) {
+  const Memory device(64);
+  char host[64] = {};
+  return *static_cast<volatile char*>(wrong ? device.p : host);
+}
+
 int host_tensor(bool wrong) {
   small_op::Op op;
   std::vector<char> host(op.token_x.bytes);
@@ -385,6 +391,7 @@ const Misuse kMisuses[] = {
     {"no_device", "missing-device", no_device},
     {"host_as_device", "host-pointer-as-device", host_as_device},
     {"device_as_host", "device-pointer-as-host", device_as_host},
+    {"dereference", "device-pointer-as-host", dereference},
     {"host_tensor", "host-pointer-as-device", host_tensor},
     {"unallocated", "invalid-device-pointer", unallocated},
     {"copy_past_end", "out-of-bounds", copy_past_end},
