@@ -30,7 +30,7 @@ void copy_outputs(const Case& part, const std::vector<std::int64_t>& tokens, con
 
 }  // namespace
 
-TEST_CASE("a call equals its tokens computed one by one, in every scenario") {
+TEST_CASE("a call equals its tokens computed one by one, in every scenario", "[composition]") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   std::size_t next_mode = 0;
   for_each_case(300, [&](Rng& rng) {
@@ -51,7 +51,7 @@ TEST_CASE("a call equals its tokens computed one by one, in every scenario") {
   });
 }
 
-TEST_CASE("splitting the tokens into calls changes nothing") {
+TEST_CASE("splitting the tokens into calls changes nothing", "[composition]") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_case(100, [&](Rng& rng) {
     const Case c(random_spec(rng));
@@ -74,7 +74,7 @@ TEST_CASE("splitting the tokens into calls changes nothing") {
   });
 }
 
-TEST_CASE("permuting the tokens permutes the outputs and leaves the caches alike") {
+TEST_CASE("permuting the tokens permutes the outputs and leaves the caches alike", "[composition]") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_case(60, [&](Rng& rng) {
     CaseSpec spec = random_spec(rng);
@@ -98,7 +98,7 @@ TEST_CASE("permuting the tokens permutes the outputs and leaves the caches alike
   });
 }
 
-TEST_CASE("a bad token never changes another") {
+TEST_CASE("a bad token never changes another", "[composition]") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_case(60, [&](Rng& rng) {
     SpecChoices choices;

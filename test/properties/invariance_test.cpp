@@ -10,7 +10,7 @@
 
 namespace mla_prolog::test {
 
-TEST_CASE("the number of threads changes nothing") {
+TEST_CASE("the number of threads changes nothing", "[threads]") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_case(60, [&](Rng& rng) {
     const Case c(random_spec(rng));

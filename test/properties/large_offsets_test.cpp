@@ -135,7 +135,8 @@ TEST_CASE("caches of more than 4 GiB: slots near 2^31 and 2^32 bytes and at the 
       const std::int64_t block_bytes = kv.block_stride * static_cast<std::int64_t>(kv.element_bytes);
       const std::int64_t blocks = (std::int64_t{9} << 29) / block_bytes + 1;  // 4.5 GiB
       const auto slot_at = [&](std::int64_t byte) { return byte / block_bytes * 16 + 5; };
-      const std::vector<std::int64_t> slots{slot_at(std::int64_t{1} << 31), slot_at((std::int64_t{1} << 31) - block_bytes) + 1,
+      const std::vector<std::int64_t> slots{slot_at(std::int64_t{1} << 31),
+                                            slot_at((std::int64_t{1} << 31) - block_bytes) + 1,
                                             slot_at((std::int64_t{1} << 32) + 4096), 0, blocks * 16 - 1};
       check_far_slots(c, blocks, kv.block_stride, c.problem().kr_cache.strides[0], slots);
     }

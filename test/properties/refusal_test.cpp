@@ -79,6 +79,7 @@ void for_each_scenario(const std::function<void(Rng&, const CaseSpec&)>& check) 
       SpecChoices choices;
       choices.modes = modes;
       choices.cache_mode = mode;
+      choices.most_tokens = 5;
       CaseSpec spec = random_spec(rng, choices);
       spec.distinct_slots = true;
       spec.config.query_norm = true;

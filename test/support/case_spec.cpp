@@ -27,11 +27,12 @@ void choose_sizes(Rng& rng, ProblemConfig& c) {
   } while (multiply_adds(c) > kMost || c.n * (c.d + 64) % group != 0);
 }
 
-void choose_tokens(Rng& rng, ProblemConfig& c) {
+void choose_tokens(Rng& rng, ProblemConfig& c, std::int64_t most) {
   // Blocks of 4 to 128 tokens are what tiled code may treat alike: sizes around and above them, rarely.
-  const std::int64_t t = rng.chance(0.9)   ? rng.integer(1, 9)
-                         : rng.chance(0.8) ? rng.integer(10, 40)
-                                           : rng.integer(60, 140);
+  const std::int64_t wanted = rng.chance(0.9)   ? rng.integer(1, 9)
+                              : rng.chance(0.8) ? rng.integer(10, 40)
+                                                : rng.integer(60, 140);
+  const std::int64_t t = std::min(wanted, most);
   if (c.cache_mode == CacheMode::bsnd || (c.cache_mode != CacheMode::tnd && rng.chance(0.4))) {
     c.batched = true;
     c.batch = std::min<std::int64_t>(t, rng.integer(1, 4));
@@ -133,7 +134,7 @@ CaseSpec random_spec(Rng& rng, const SpecChoices& choices) {
   if (choices.tokens) {
     c.tokens = *choices.tokens;
   } else {
-    choose_tokens(rng, c);
+    choose_tokens(rng, c, choices.most_tokens);
   }
   choose_cache(rng, spec);
   if (choices.strides) choose_strides(rng, spec);

@@ -52,6 +52,7 @@ struct SpecChoices {
   std::optional<CacheMode> cache_mode;
   std::optional<std::int64_t> tokens;  ///< 2-D tokens, so many
   std::optional<Values> values;
+  std::int64_t most_tokens = 140;
   bool strides = true;
 };
 
