@@ -261,7 +261,7 @@ class CpuExecutor final : public Executor {
     }
     if (!layer_.quantised_query()) return;
     for (std::int64_t i = 0; i < count; ++i) {
-      cpu::quantise_query(run, first + i, h, own.qn_rounded + i * kHckv, own.rows);
+      cpu::quantise_query(run, first + i, h, own.qn_rounded + i * kHckv);
     }
   }
 

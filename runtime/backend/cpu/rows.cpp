@@ -160,13 +160,12 @@ void split_head(const Run& run, std::int64_t t, std::int64_t h, const void* m, c
                 static_cast<bf16_t*>(run.tensors.query_rope) + (t * layer.n + h) * kDr);
 }
 
-void quantise_query(const Run& run, std::int64_t t, std::int64_t h, const bf16_t* qn, const RowScratch& s) {
+void quantise_query(const Run& run, std::int64_t t, std::int64_t h, const bf16_t* qn) {
   const Layer& layer = run.layer;
   const std::int64_t token_head = t * layer.n + h;
   float* scale = static_cast<float*>(run.tensors.dequant_scale_q_nope) + token_head;
-  run.rows.widen_bf16(qn, kHckv, s.normed);
-  run.rows.dynamic_quant(layer.query_kind, s.normed, nullptr, kHckv,
-                         static_cast<std::uint8_t*>(run.tensors.query) + token_head * kHckv, scale);
+  run.rows.dynamic_quant_bf16(layer.query_kind, qn, kHckv,
+                              static_cast<std::uint8_t*>(run.tensors.query) + token_head * kHckv, scale);
   run.rows.scale_bf16(static_cast<bf16_t*>(run.tensors.query_rope) + token_head * kDr, kDr,
                       *as<float>(run.tensors.quant_scale_ckv) / *scale);
 }

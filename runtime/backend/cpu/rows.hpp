@@ -20,7 +20,7 @@ struct Run {
 // Room for one token's rows.
 struct RowScratch {
   float* projected;         // dequantised matmul results
-  float* normed;            // RmsNorm results, widened queries
+  float* normed;            // RmsNorm results, widened k^R
   kernels::bf16_t* row;     // one bf16 row
   std::uint8_t* cache_row;  // one kv_cache row
 };
@@ -51,7 +51,6 @@ void split_head(const Run& run, std::int64_t t, std::int64_t h, const void* m, c
                 const RowScratch& scratch, kernels::bf16_t* qc);
 
 // q^N of token t and head h, bf16 rounded: quantises it and scales query_rope (per-tensor caches).
-void quantise_query(const Run& run, std::int64_t t, std::int64_t h, const kernels::bf16_t* qn,
-                    const RowScratch& scratch);
+void quantise_query(const Run& run, std::int64_t t, std::int64_t h, const kernels::bf16_t* qn);
 
 }  // namespace mla_prolog::cpu
