@@ -82,9 +82,9 @@ __attribute__((target("avx2"))) void madd_avx2() {
   __m256i x = _mm256_setzero_si256();
   for (std::int64_t i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) {
-      MLA_PROLOG_BENCH_KEEP(x);  // a multiplication per accumulator, not one for all
-      acc[c] = _mm256_add_epi32(acc[c], _mm256_madd_epi16(x, x));
+    for (int c = 0; c < kChains; ++c) {  // in assembly: the compiler would copy registers
+      __m256i product;
+      asm volatile("vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(acc[c]), "=&x"(product) : "x"(x));
     }
   }
 #pragma GCC unroll 12
