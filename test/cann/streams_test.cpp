@@ -119,6 +119,7 @@ TEST_CASE("an event orders two streams and takes the time") {
     const DeviceBytes memory(64);
     Gate gate;
     REQUIRE(aclrtRecordEvent(start, device.stream) == 0);
+    REQUIRE(aclrtSynchronizeEvent(start) == 0);  // so that the sleep below lies after it
     gate.close(device.stream);
     REQUIRE(aclrtMemsetAsync(memory.p, 64, 1, 64, device.stream) == 0);
     REQUIRE(aclrtRecordEvent(end, device.stream) == 0);
