@@ -30,9 +30,13 @@ class GuardedMemory {
 
  private:
   struct Mapping {
+    Mapping(std::byte* first, std::size_t size) : base(first), bytes(size) {}
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping();
+
     std::byte* base;
     std::size_t bytes;
-    ~Mapping();
   };
 
   std::shared_ptr<Mapping> mapping_;

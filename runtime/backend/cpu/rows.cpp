@@ -32,8 +32,7 @@ const float* token_scale(const Run& run, std::int64_t t) {
 
 void store_per_tile(const Run& run, std::int64_t slot, const bf16_t* kr, const RowScratch& s) {
   const Layer& layer = run.layer;
-  const bool clip = run.tensors.k_nope_clip_alpha != nullptr && layer.cq_operand == Operand::int8;
-  const float alpha = clip ? *as<float>(run.tensors.k_nope_clip_alpha) : 1.0F;
+  const float alpha = layer.clips_tiles() ? *as<float>(run.tensors.k_nope_clip_alpha) : 1.0F;
   float scales[kHckv / kTileSize];
   for (std::int64_t tile = 0; tile < kHckv / kTileSize; ++tile) {
     run.rows.tile_quant(layer.cache_kind, s.normed + tile * kTileSize, alpha, s.cache_row + tile * kTileSize,
