@@ -26,6 +26,7 @@ struct Command {
 Command add_run(CLI::App& program);
 Command add_verify(CLI::App& program);
 Command add_check(CLI::App& program);
+Command add_compare(CLI::App& program);
 Command add_convert(CLI::App& program);
 Command add_info(CLI::App& program);
 

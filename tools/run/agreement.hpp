@@ -1,0 +1,35 @@
+// How far two results of one call are apart, tensor by tensor, in steps of the tensor's own number format.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/run/operands.hpp"
+
+namespace mla_prolog::tools {
+
+/// Distances 0, 1, 2, 3-4, 5-8, 9-16, 17 and more; the last counts elements of which only one is NaN.
+inline constexpr std::array<const char*, 8> kDistanceNames{"equal", "1", "2", "3-4", "5-8", "9-16", "17+", "nan"};
+
+/// Agreement of one tensor, or of one part of a per-tile kv_cache (codes, rope, scales).
+struct Agreement {
+  std::string tensor;
+  DType dtype = DType::undefined;
+  std::size_t elements = 0;
+  /// Elements by distance: units in the last place of bf16 and float32, numbers of codes between 8-bit codes.
+  std::array<std::size_t, kDistanceNames.size()> histogram{};
+  std::uint64_t largest = 0;  ///< distance, NaN apart
+
+  std::size_t equal() const noexcept { return histogram[0]; }
+  /// Shares of all elements; 1 and 0 for an empty tensor.
+  double share_equal() const noexcept;
+  double share_off_by_one() const noexcept;
+};
+
+/// Compares all outputs and whole caches of two runs of one problem.
+std::vector<Agreement> agreement_of(const Operands& a, const Operands& b);
+
+}  // namespace mla_prolog::tools
