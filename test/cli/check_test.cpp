@@ -13,7 +13,8 @@ json committed_cases() { return json::parse(read_file((data_dir() / "cases" / "v
 json two_cases() {
   json accepted;
   json refused;
-  for (const json& item : committed_cases()["cases"]) {
+  const json cases = committed_cases()["cases"];
+  for (const json& item : cases) {
     if (item["expected_status"] == 0 && accepted.is_null()) accepted = item;
     if (item["expected_status"] == 561002 && refused.is_null()) refused = item;
   }

@@ -137,7 +137,8 @@ TEST_CASE("verify names the first differing tensor of the file, its first elemen
   };
   const std::uint16_t actual = element(5);
   const std::uint16_t stated = bf16_of(-2.5F);
-  for (const std::size_t i : {std::size_t{5}, std::size_t{9}}) std::memcpy(wrong.expected[0].data.data() + i * 2, &stated, 2);
+  for (const std::size_t i : {std::size_t{5}, std::size_t{9}})
+    std::memcpy(wrong.expected[0].data.data() + i * 2, &stated, 2);
   wrong.expected[1].data[0] ^= std::byte{1};
   char line[200];
   std::snprintf(line, sizeof line, "FAIL empty kr_cache index 5 expected -2.5 actual %.9g differences 2",

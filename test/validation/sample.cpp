@@ -22,8 +22,11 @@ TensorDesc nz2(DType dtype, std::int64_t k, std::int64_t n) {
 }
 
 std::string Sample::to_string() const {
-  return "w" + std::to_string(w) + "kv" + std::to_string(kv) + " " + cache_mode + (batched ? " 3-D" : " 2-D") +
-         (smooth ? " smooth" : "") + (query_norm ? " query_norm" : "") + (flat_weights ? " flat" : "");
+  // Appended, not added: GCC 12 warns wrongly of an overlap in `"literal" + std::string`.
+  std::string text = "w";
+  text.append(std::to_string(w)).append("kv").append(std::to_string(kv)).append(" ").append(cache_mode);
+  return text + (batched ? " 3-D" : " 2-D") + (smooth ? " smooth" : "") + (query_norm ? " query_norm" : "") +
+         (flat_weights ? " flat" : "");
 }
 
 Problem make(const Sample& c) {

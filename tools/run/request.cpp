@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/io/error.hpp"
+#include "tools/run/operands.hpp"
 
 namespace mla_prolog::tools {
 namespace {
@@ -62,6 +63,13 @@ const StoredTensor* matrix(const InputFile& input, TensorId id, std::size_t rank
   return tensor;
 }
 
+std::int64_t share_of_rank(std::int64_t heads, std::int64_t ranks) {
+  if (heads % ranks != 0) {
+    throw UsageError("--tp " + std::to_string(ranks) + ": does not divide " + std::to_string(heads) + " heads");
+  }
+  return heads / ranks;
+}
+
 void resolve_dims(const RunRequest& request, RunSetting& setting) {
   Size he("hidden size");
   Size hcq("q-lora rank");
@@ -97,10 +105,7 @@ void resolve_dims(const RunRequest& request, RunSetting& setting) {
     }
   }
   if (total) {
-    if (*total % request.tp != 0) {
-      throw UsageError("--tp " + std::to_string(request.tp) + ": does not divide " + std::to_string(*total) + " heads");
-    }
-    heads.give(*total / request.tp, total_source);
+    heads.give(share_of_rank(*total, request.tp), total_source);
   }
 
   if (setting.input != nullptr) {
@@ -122,11 +127,7 @@ void resolve_dims(const RunRequest& request, RunSetting& setting) {
   he.give_default(preset.he);
   hcq.give_default(preset.hcq);
   d.give_default(preset.d);
-  if (!heads.known()) {
-    if (preset.n % request.tp != 0)
-      throw UsageError("--tp " + std::to_string(request.tp) + ": does not divide the heads");
-    heads.give_default(preset.n / request.tp);
-  }
+  if (!heads.known()) heads.give_default(share_of_rank(preset.n, request.tp));
   setting.config.he = he.value();
   setting.config.hcq = hcq.value();
   setting.config.n = heads.value();
@@ -172,6 +173,17 @@ void resolve_tokens(const RunRequest& request, RunSetting& setting) {
   config.batch = request.batch.value_or(1);
   config.seq = request.seq.value_or(kDefaultTokens);
   config.tokens = request.tokens.value_or(kDefaultTokens);
+}
+
+// Said before anything is allocated per token: the least that tokens and queries take.
+void require_memory_for_tokens(const RunSetting& setting) {
+  const ProblemConfig& config = setting.config;
+  const double tokens = config.batched ? static_cast<double>(config.batch) * static_cast<double>(config.seq)
+                                       : static_cast<double>(config.tokens);
+  const double per_token = static_cast<double>(config.he) + static_cast<double>(config.n) * (kHckv + 2.0 * kDr);
+  if (tokens * per_token > static_cast<double>(physical_memory())) {
+    throw UsageError("memory: so many tokens do not fit into this machine's memory");
+  }
 }
 
 // Block tables of one sequence after another, each block its own: as many as the tokens need.
@@ -291,6 +303,7 @@ RunSetting resolve(const RunRequest& request) {
   if (request.input) setting.input = std::make_unique<InputFile>(*request.input);
   resolve_dims(request, setting);
   resolve_tokens(request, setting);
+  require_memory_for_tokens(setting);
   resolve_cache(request, setting);
 
   setting.source = request.checkpoint ? "checkpoint " + *request.checkpoint : request.model.value_or("deepseek-v3");

@@ -5,10 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 #include "tools/io/buffer.hpp"
 #include "tools/run/machine.hpp"
 #include "tools/run/operands.hpp"
