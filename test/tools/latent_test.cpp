@@ -18,7 +18,7 @@ TEST_CASE("latent rows, rounded to bf16, are the operator's bf16 cache rows to t
       RunRequest request;
       request.he = 1056;  // two chunks of 512 and a part
       request.hcq = 64;
-      request.heads = 1;
+      request.heads = 2;
       request.nope_dim = 16;
       request.tokens = 5;
       request.positions = 9;
@@ -32,6 +32,7 @@ TEST_CASE("latent rows, rounded to bf16, are the operator's bf16 cache rows to t
       options.profile = profile;
       const Result<Plan> plan = make_plan(problem, options);
       INFO(*request.quant);
+      INFO(plan.error().message);
       REQUIRE(plan.ok());
       Operands operands = inputs.make(setting.scenarios[0], problem, profile, nullptr);
       Buffer workspace(plan->workspace_bytes());
