@@ -18,7 +18,7 @@ struct PlanOptions {
   Backend backend = Backend::automatic;
   Isa isa = Isa::automatic;               ///< MLA_PROLOG_ISA in the environment replaces `automatic`
   Numerics numerics = Numerics::strict;
-  int threads = 0;                        ///< 0: as many as the affinity mask allows
+  int threads = 0;                        ///< 0: as many as the affinity mask allows; at most 1024
 };
 
 namespace detail {

@@ -14,6 +14,10 @@
 namespace mla_prolog {
 namespace {
 
+// More than machines have: each thread takes its share of the workspace, and OpenMP runtimes end the process when they
+// cannot have their threads.
+constexpr int kMostThreads = 1024;
+
 Error unavailable(std::string text) {
   return {{.code = StatusCode::param_invalid, .rule = Rule::option_unavailable}, std::move(text)};
 }
@@ -38,8 +42,9 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   if (report.code != StatusCode::success) {
     return Error{{.code = report.code, .rule = Rule::problem, .tensor = report.tensor}, report.message};
   }
-  if (options.threads < 0) {
-    return unavailable("threads: " + std::to_string(options.threads) + " (must be 0, for all, or more)");
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return unavailable("threads: " + std::to_string(options.threads) + " (must be 0, for all, or 1 to " +
+                       std::to_string(kMostThreads) + ")");
   }
   const TensorId unaddressable = first_unaddressable(problem);
   if (unaddressable != TensorId::none) {

@@ -47,6 +47,25 @@ TEST_CASE("no tokens: nothing is read or written, whatever the pointers") {
   });
 }
 
+TEST_CASE("the strict domain accepts a call without outputs whatever its shapes, and running it does nothing") {
+  CaseSpec spec;
+  spec.config.cache_mode = CacheMode::tnd;
+  spec.config.query_norm = true;
+  Problem problem = describe(spec.config);
+  problem.rope_sin = TensorDesc::dense(DType::bf16, {3, 5, 7});
+  problem.weight_dq = TensorDesc::nz(DType::bf16, 48, 16);
+  problem.attributes.cache_mode = "no such mode";
+  PlanOptions options = options_under_test();
+  options.domain = Domain::strict;
+  const Result<Plan> plan = make_plan(problem, options);
+  INFO(plan.error().message);
+  REQUIRE(plan.ok());
+  CHECK(plan->workspace_bytes() == 0);
+  CHECK(plan->cann_workspace_bytes() == 0);
+  CHECK(run(*plan, {}, nullptr, 0).ok());
+  CHECK_FALSE(plan->describe().empty());
+}
+
 TEST_CASE("no blocks: queries are computed, indices and tables are not read") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_case(60, [&](Rng& rng) {

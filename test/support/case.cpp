@@ -144,6 +144,12 @@ TensorBytes Case::inputs() const {
   return bytes;
 }
 
+void Case::set_inputs_read_only(bool read_only) const {
+  for (const TensorId id : all_tensors()) {
+    if (is_input(id)) memory_[index_of(id)].set_read_only(read_only);
+  }
+}
+
 bool Case::has_token_rows(TensorId id) {
   return id == TensorId::token_x || id == TensorId::rope_sin || id == TensorId::rope_cos ||
          id == TensorId::dequant_scale_x || is_output(id);
@@ -271,14 +277,14 @@ Status run_quietly(const Plan& plan, const Case& c) {
 }
 
 void run_checked(const Plan& plan, const Case& c) {
-  const TensorBytes inputs = c.inputs();
   const GuardedMemory workspace = make_workspace(plan);
+  c.set_inputs_read_only(true);
   const Status status = run(plan, c.tensors(), workspace.data(), workspace.size());
+  c.set_inputs_read_only(false);
   INFO(c.spec().to_string() << ": " << message(status));
   REQUIRE(status.ok());
   CHECK(workspace.intact());
   CHECK(c.intact());
-  CHECK(difference(c.inputs(), inputs) == "");
 }
 
 }  // namespace mla_prolog::test

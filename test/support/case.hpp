@@ -43,6 +43,8 @@ class Case {
   TensorBytes outputs_and_caches() const;
   void restore_caches(const TensorBytes& from) const;
   TensorBytes inputs() const;
+  /// Makes writing to an input fault, or possible again.
+  void set_inputs_read_only(bool read_only) const;
 
   /// Row t of a tensor that has one for each token.
   std::span<std::byte> token_row(TensorId id, std::int64_t t) const;
@@ -82,7 +84,7 @@ Plan make_test_plan(const Case& c, PlanOptions options);
 /// Runs with a workspace of exactly the plan's size, filled with garbage. Uses no assertions, so any thread may call
 /// it.
 Status run_quietly(const Plan& plan, const Case& c);
-/// Runs and checks what must hold of every run: success, inputs and guards untouched.
+/// Runs and checks what must hold of every run: success, inputs never written, guards untouched.
 void run_checked(const Plan& plan, const Case& c);
 
 }  // namespace mla_prolog::test

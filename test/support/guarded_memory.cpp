@@ -44,6 +44,13 @@ bool GuardedMemory::intact() const {
   return std::all_of(first, data_, is_canary) && std::all_of(data_ + size_, last, is_canary);
 }
 
+void GuardedMemory::set_read_only(bool read_only) const {
+  if (mapping_ == nullptr) return;
+  const int protection = read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+  if (mprotect(mapping_->base + kGuardBytes, mapping_->bytes - 2 * kGuardBytes, protection) != 0)
+    throw std::bad_alloc();
+}
+
 GuardedTensor::GuardedTensor(const TensorDesc& desc, GuardedMemory::Side side)
     : desc_(desc), memory_(desc.extent_bytes(), std::max<std::size_t>(element_size(desc.dtype), 1), side) {}
 

@@ -27,6 +27,8 @@ class GuardedMemory {
   std::size_t size() const { return size_; }
   std::span<std::byte> bytes() const { return {data_, size_}; }
   bool intact() const;
+  /// Makes writing fault, or possible again.
+  void set_read_only(bool read_only) const;
 
  private:
   struct Mapping {
