@@ -29,7 +29,7 @@ struct Dims {
   std::int64_t uq_columns() const noexcept;  ///< N * (D + Dr)
 };
 
-/// How wide a size is held. The operator keeps 32 unsigned bits of each, so B * S wraps round.
+/// How wide B * S is computed. The operator keeps 32 unsigned bits of it, so T wraps round.
 enum class SizeWidth : std::uint8_t { bits32, bits64 };
 
 /// Whether kv_cache and kr_cache are paged; the other modes are BSND and TND.

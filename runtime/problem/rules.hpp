@@ -3,21 +3,22 @@
 // `check` runs the stages of `kStages` (check.cpp) in order; the first stage with a violation decides the status. What
 // a stage looks at stands in one table:
 //
-//   validation.md 1, steps 1-3, 5, 6   modes, presence of two outputs          -1      call_rules.cpp  mode_rules
-//   1, V1/V2                           no such operator on Ascend 950          361001  call_rules.cpp  soc_rules
-//   1, step 7                          required tensors are null               161001  columns.cpp     null_tensor
-//   1, step 8 and 3                    dtypes and formats fit one column       161002  columns.cpp     no_column
-//   1, step 9                          every output is empty: accepted         0       columns.cpp     nothing_to_do
-//   4.3                                attribute ranges                        561002  call_rules.cpp  attribute_rules
+// clang-format off
+//   validation.md 1, steps 1-3, 5, 6   modes, presence of two outputs          -1      call_rules.cpp    mode_rules
+//   1, V1/V2                           no such operator on Ascend 950          361001  call_rules.cpp    soc_rules
+//   1, step 7                          required tensors are null               161001  columns.cpp       null_tensor
+//   1, step 8 and 3                    dtypes and formats fit one column       161002  columns.cpp       no_column
+//   1, step 9                          every output is empty: accepted         0       columns.cpp       nothing_to_do
+//   4.3                                attribute ranges                        561002  call_rules.cpp    attribute_rules
 //   4.4                                each tensor's dtype, format and rank    561002  single_tensor.cpp
-//   4.5                                cache mode                              561002  call_rules.cpp  cache_mode_rules
+//   4.5                                cache mode                              561002  call_rules.cpp    cache_mode_rules
 //   4.6                                sizes (no rule)                                 dims.cpp
-//   4.7                                scenario                                561002  call_rules.cpp  scenario_rules
-//   4.8                                repository and query modes              561002  call_rules.cpp
-//   coupled_mode_rules 4.9                                sizes                                   561002 call_rules.cpp
-//   size_rules 4.10                               kr_cache and block table                561002  call_rules.cpp
-//   special_rules 4.11                               every tensor as the scenario has it     561002  tensor_table.cpp,
-//   expectation.cpp
+//   4.7                                scenario                                561002  call_rules.cpp    scenario_rules
+//   4.8                                repository and query modes              561002  call_rules.cpp    coupled_mode_rules
+//   4.9                                sizes                                   561002  call_rules.cpp    size_rules
+//   4.10                               kr_cache and block table                561002  call_rules.cpp    special_rules
+//   4.11                               every tensor as the scenario has it     561002  tensor_table.cpp  expectation.cpp
+// clang-format on
 //
 // 4.1, 4.2 and 4.12 have nothing to refuse here: devices have one cube core for two vector cores, and attributes are
 // always given. Steps 4 (placeholders for null outputs) and the null pointers of step 7 that are no tensors are found

@@ -18,7 +18,7 @@ bool shape_fits(const TensorDesc& desc, const Expectation& expectation) noexcept
   if (desc.rank != expectation.rank) return false;
   for (int i = 0; i < expectation.rank; ++i) {
     const std::int64_t wanted = expectation.shape[static_cast<std::size_t>(i)];
-    if (wanted != kAnySize && size(i) != wanted) return false;
+    if (size(i) < 0 || (wanted != kAnySize && size(i) != wanted)) return false;
   }
   return true;
 }

@@ -238,12 +238,15 @@ TEST_CASE("B * S wraps round at 2^32 as the device counts") {
   CHECK(relaxed(problem).code == StatusCode::tiling_error);
   CHECK(relaxed(make(sample)).code == StatusCode::success);
 
-  // A size that does not fit 32 bits is never what the device expects.
+  // Only that product wraps: T of 2-D tokens and BlockNum have no limit. Nothing has a negative size.
   sample = sample_of(0, 0);
   sample.t = kTwo32 + 6;
-  CHECK(strict_code(make(sample)) == StatusCode::tiling_error);
+  CHECK(strict_code(make(sample)) == StatusCode::success);
   sample.t = -6;
   CHECK(strict_code(make(sample)) == StatusCode::tiling_error);
+  Problem many_blocks = make(sample_of(0, 0));
+  for (TensorDesc* cache : {&many_blocks.kv_cache, &many_blocks.kr_cache}) cache->shape[0] = kTwo32 * 256;
+  CHECK(strict_code(many_blocks) == StatusCode::success);
 }
 
 TEST_CASE("a fused block table of any length, but of rank 1") {
