@@ -295,10 +295,10 @@ RunSetting resolve(const RunRequest& request) {
     if (request.model) throw UsageError("--model: conflicts with --checkpoint, which gives the dims");
     constexpr std::int64_t kUsualNopeDim = 128;
     setting.checkpoint =
-        std::make_unique<Checkpoint>(CheckpointPlace{*request.checkpoint, request.layer, request.sublayer},
+        std::make_unique<Checkpoint>(CheckpointPlace{*request.checkpoint, request.layer.value_or(0), request.sublayer},
                                      request.nope_dim.value_or(kUsualNopeDim));
-  } else if (request.sublayer) {
-    throw UsageError("--sublayer: needs --checkpoint");
+  } else if (request.layer || request.sublayer) {
+    throw UsageError(std::string(request.layer ? "--layer" : "--sublayer") + ": needs --checkpoint");
   }
   if (request.input) setting.input = std::make_unique<InputFile>(*request.input);
   resolve_dims(request, setting);

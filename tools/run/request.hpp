@@ -33,7 +33,7 @@ struct RunRequest {
   std::uint64_t seed = 1;
   std::int64_t positions = 0;
   std::optional<std::string> checkpoint;
-  std::int64_t layer = 0;
+  std::optional<std::int64_t> layer;
   std::optional<std::int64_t> sublayer;
   std::optional<std::string> input;
   std::optional<std::string> output;
