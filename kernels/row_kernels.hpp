@@ -1,9 +1,9 @@
 // The per-row steps of the operator as one table of functions: the scalar reference fills one, every instruction set
 // another, and all tables give the same bits. Steps, names and constants: numerics.md sections 2.3 to 8.4.
 //
-// Common policy: IEEE binary32, one rounding per operation, no fma, denormals kept; max and min propagate NaN; a NaN that
-// is stored becomes 0x7FC0 (bf16) or 0x7FC00000 (float32). Rows may have any length n >= 1 unless said; pointers need
-// only element alignment; y may equal v.
+// Common policy: IEEE binary32, one rounding per operation, no fma, denormals kept; max and min propagate NaN; a NaN
+// that is stored becomes 0x7FC0 (bf16) or 0x7FC00000 (float32). Rows may have any length n >= 1 unless said; pointers
+// need only element alignment; y may equal v.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct RowKernels {
   // One tile of 128 values (8.4). int8 kinds clip by alpha; e4m3 and hif8 use the 1e-4 floor and ignore alpha.
   void (*tile_quant)(QuantKind kind, const float* c, float alpha, std::uint8_t* codes, float* scale);
 
-  // Dequantisation (2.3): token_first: (m*token)*channel[j] (a2), else (m*channel[j])*token (950). out may equal m in the
-  // float32 form.
+  // Dequantisation (2.3): token_first: (m*token)*channel[j] (a2), else (m*channel[j])*token (950). out may equal m in
+  // the float32 form.
   void (*dequant_int32)(const std::int32_t* m, std::int64_t n, float token_scale, const float* channel_scale,
                         bool token_first, float* out);
   void (*dequant_float32)(const float* m, std::int64_t n, float token_scale, const float* channel_scale,

@@ -14,9 +14,9 @@ namespace mla_prolog {
 /// Both dense, 1- or 2-byte elements; no overlap.
 MLA_PROLOG_API Status format_cast(const ConstTensorView& source, const TensorView& destination) noexcept;
 
-/// Encodes float32 values: bf16 and float16 round to nearest even; float8_e4m3fn and hifloat8 saturate and turn NaN into
-/// 0x00; float8_e8m0 takes the exponent of the value rounded to the nearest power of two (NaN, negative: 0xFF); int8
-/// rounds to nearest even and saturates, NaN to 0. float32 copies.
+/// Encodes float32 values: bf16 and float16 round to nearest even; float8_e4m3fn and hifloat8 saturate and turn NaN
+/// into 0x00; float8_e8m0 takes the exponent of the value rounded to the nearest power of two (NaN, negative: 0xFF);
+/// int8 rounds to nearest even and saturates, NaN to 0. float32 copies.
 /// @return false (nothing written) for any other dtype.
 MLA_PROLOG_API bool encode(DType dtype, const float* values, std::size_t count, void* codes) noexcept;
 

@@ -13,12 +13,12 @@ namespace mla_prolog {
 
 struct PlanOptions {
   Domain domain = Domain::relaxed;
-  Soc soc = Soc::automatic;               ///< strict domain only
+  Soc soc = Soc::automatic;  ///< strict domain only
   Profile profile = Profile::automatic;
   Backend backend = Backend::automatic;
-  Isa isa = Isa::automatic;               ///< MLA_PROLOG_ISA in the environment replaces `automatic`
+  Isa isa = Isa::automatic;  ///< MLA_PROLOG_ISA in the environment replaces `automatic`
   Numerics numerics = Numerics::strict;
-  int threads = 0;                        ///< 0: as many as the affinity mask allows; at most 1024
+  int threads = 0;  ///< 0: as many as the affinity mask allows; at most 1024
 };
 
 namespace detail {

@@ -45,7 +45,7 @@ struct ProblemConfig {
   std::int64_t weight_quant_mode = 0;
   std::int64_t kv_cache_quant_mode = 0;
   CacheMode cache_mode = CacheMode::pa_bsnd;
-  std::int64_t block_num = 0;   ///< paged modes
+  std::int64_t block_num = 0;  ///< paged modes
   std::int64_t block_size = 128;
   /// 2-D tokens with PA_BLK_*: number of sequences and of block-table entries.
   std::int64_t sequences = 1;

@@ -22,8 +22,8 @@ inline constexpr int kMaxRank = 8;
 struct MLA_PROLOG_API TensorDesc {
   DType dtype = DType::undefined;
   Format format = Format::nd;
-  std::int32_t rank = -1;                      ///< -1: absent
-  std::array<std::int64_t, kMaxRank> shape{};  ///< view dimensions
+  std::int32_t rank = -1;                        ///< -1: absent
+  std::array<std::int64_t, kMaxRank> shape{};    ///< view dimensions
   std::array<std::int64_t, kMaxRank> strides{};  ///< in elements, per dimension; row-major when dense
 
   /// A dense row-major tensor. Of more than `kMaxRank` dimensions only the count is kept; every rule refuses it.
@@ -107,21 +107,21 @@ constexpr std::array<TensorId, kTensorCount> all_tensors() noexcept {
 /// One `In`, `InOut` or `Out` for each tensor, by name and by id.
 template <typename In, typename InOut = In, typename Out = InOut>
 struct TensorSet {
-  In token_x{};           ///< [T, He] or [B, S, He]
-  In weight_dq{};         ///< (He, Hcq), FRACTAL_NZ
-  In weight_uq_qr{};      ///< (Hcq, N*(D+64)), FRACTAL_NZ; head-major, D nope columns then 64 rope columns
-  In weight_uk{};         ///< [N, D, 512] bf16, ND
-  In weight_dkv_kr{};     ///< (He, 576), FRACTAL_NZ; 512 latent columns then 64 rope columns
-  In rmsnorm_gamma_cq{};  ///< [Hcq] bf16
-  In rmsnorm_gamma_ckv{};  ///< [512] bf16
-  In rope_sin{};           ///< [T, 64] or [B, S, 64] bf16
-  In rope_cos{};           ///< as rope_sin
-  InOut kv_cache{};        ///< [BlockNum, BlockSize, 1, Dtile], [B, S, 1, Dtile] or [T, 1, Dtile]; Dtile 512 or 656
-  InOut kr_cache{};        ///< the same with 64; zero elements when the cache is per-tile
-  In cache_index{};        ///< int64 slots [T] or [B, S]; block tables for PA_BLK_*; absent for BSND, TND
-  In dequant_scale_x{};    ///< float32 [T, 1]; E8M0 [T, He/32] in mode 3
-  In dequant_scale_w_dq{};      ///< float32 [1, Hcq]; E8M0 [Hcq, He/32]
-  In dequant_scale_w_uq_qr{};   ///< float32 [1, N*(D+64)]; E8M0 [N*(D+64), Hcq/32]
+  In token_x{};                ///< [T, He] or [B, S, He]
+  In weight_dq{};              ///< (He, Hcq), FRACTAL_NZ
+  In weight_uq_qr{};           ///< (Hcq, N*(D+64)), FRACTAL_NZ; head-major, D nope columns then 64 rope columns
+  In weight_uk{};              ///< [N, D, 512] bf16, ND
+  In weight_dkv_kr{};          ///< (He, 576), FRACTAL_NZ; 512 latent columns then 64 rope columns
+  In rmsnorm_gamma_cq{};       ///< [Hcq] bf16
+  In rmsnorm_gamma_ckv{};      ///< [512] bf16
+  In rope_sin{};               ///< [T, 64] or [B, S, 64] bf16
+  In rope_cos{};               ///< as rope_sin
+  InOut kv_cache{};            ///< [BlockNum, BlockSize, 1, Dtile], [B, S, 1, Dtile] or [T, 1, Dtile]; Dtile 512 or 656
+  InOut kr_cache{};            ///< the same with 64; zero elements when the cache is per-tile
+  In cache_index{};            ///< int64 slots [T] or [B, S]; block tables for PA_BLK_*; absent for BSND, TND
+  In dequant_scale_x{};        ///< float32 [T, 1]; E8M0 [T, He/32] in mode 3
+  In dequant_scale_w_dq{};     ///< float32 [1, Hcq]; E8M0 [Hcq, He/32]
+  In dequant_scale_w_uq_qr{};  ///< float32 [1, N*(D+64)]; E8M0 [N*(D+64), Hcq/32]
   In dequant_scale_w_dkv_kr{};  ///< float32 [1, 576]; E8M0 [576, He/32]
   In quant_scale_ckv{};         ///< float32 [1] per-tensor, [1, 512] per-channel
   In quant_scale_ckr{};         ///< float32 [1, 64], per-channel only

@@ -133,10 +133,10 @@ template <>
 MLA_PROLOG_API std::optional<CacheMode> parse<CacheMode>(std::string_view name) noexcept;
 
 /// Dimensions the operator fixes.
-inline constexpr std::int64_t kHckv = 512;      ///< latent KV width
-inline constexpr std::int64_t kDr = 64;         ///< rope width
-inline constexpr std::int64_t kTileSize = 128;  ///< per-tile cache quantisation
-inline constexpr std::int64_t kMxBlock = 32;    ///< elements that share one E8M0 scale
+inline constexpr std::int64_t kHckv = 512;        ///< latent KV width
+inline constexpr std::int64_t kDr = 64;           ///< rope width
+inline constexpr std::int64_t kTileSize = 128;    ///< per-tile cache quantisation
+inline constexpr std::int64_t kMxBlock = 32;      ///< elements that share one E8M0 scale
 inline constexpr std::int64_t kPerTileRow = 656;  ///< bytes of a per-tile kv_cache row: 512 codes, 64 bf16, 4 float32
 
 }  // namespace mla_prolog

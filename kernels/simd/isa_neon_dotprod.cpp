@@ -6,6 +6,7 @@ namespace mla_prolog::kernels {
 
 extern const RowKernels row_kernels_neon;
 
-extern constinit const IsaUnit isa_unit_neon_dotprod{Isa::neon_dotprod, compiled_isa(), &row_kernels_neon, &gemm_kernels_neon_dotprod};
+extern constinit const IsaUnit isa_unit_neon_dotprod{Isa::neon_dotprod, compiled_isa(), &row_kernels_neon,
+                                                     &gemm_kernels_neon_dotprod};
 
 }  // namespace mla_prolog::kernels
