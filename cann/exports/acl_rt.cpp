@@ -53,13 +53,14 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   bool complete = false;
   const aclError result = api::query_event(MLA_PROLOG_CALL_SITE(), event, status == nullptr ? nullptr : &complete);
-  if (result == ACL_SUCCESS) *status = complete ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  if (result == ACL_SUCCESS && status != nullptr)
+    *status = complete ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
   return result;
 }
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   bool complete = false;
   const aclError result = api::query_event(MLA_PROLOG_CALL_SITE(), event, status == nullptr ? nullptr : &complete);
-  if (result == ACL_SUCCESS) {
+  if (result == ACL_SUCCESS && status != nullptr) {
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   }
   return result;

@@ -1,6 +1,6 @@
 #include "cann/runtime/fault.hpp"
 
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX, not C++
 
 #include <cstdint>
 #include <string>

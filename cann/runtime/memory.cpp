@@ -122,7 +122,7 @@ Located Memory::locate(const void* pointer) const {
 }
 
 std::string Memory::describe(const void* pointer, const Located& located) const {
-  const std::string where = hex(pointer);
+  std::string where = hex(pointer);
   switch (located.place) {
     case Place::null:
       return "a null pointer";

@@ -81,10 +81,10 @@ Schedule evaluate(const Layer& layer, const kernels::GemmKernels& kernels, const
   schedule.stages[3].compute_seconds += tokens * std::ceil(static_cast<double>(layer.n) / crew) *
                                         static_cast<double>(2 * layer.d + kDr + kHckv) / machine.row_elements;
   schedule.barrier_seconds = crew > 1 ? 2 * machine.barrier_seconds : 0;
-  const double rounds = static_cast<double>((blocks + groups - 1) / groups);
+  const std::int64_t rounds = (blocks + groups - 1) / groups;
   double block_seconds = schedule.barrier_seconds;
   for (const StageCost& stage : schedule.stages) block_seconds += stage.seconds();
-  schedule.total_seconds = rounds * block_seconds;
+  schedule.total_seconds = static_cast<double>(rounds) * block_seconds;
   return schedule;
 }
 
