@@ -39,3 +39,10 @@ function(mla_prolog_add_test name)
   add_test(NAME ${test} COMMAND ${target} ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}" SKIP_RETURN_CODE 4)
 endfunction()
+
+# The instruction sets of this architecture; a test of one that the CPU or build lacks skips itself.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(MLA_PROLOG_TEST_ISAS scalar sse4.2 avx2 avx512 avx512-vnni)
+else()
+  set(MLA_PROLOG_TEST_ISAS scalar neon neon-dotprod)
+endif()

@@ -1,4 +1,5 @@
 // mla-prolog: runs, verifies and inspects the MLA prolog from the command line.
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -27,6 +28,12 @@ int execute(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help, --version
     return program.exit(request);
   } catch (const CLI::ParseError& error) {
+    const std::string first = argc > 1 ? argv[1] : "-";
+    const bool known = std::ranges::any_of(commands, [&](const Command& c) { return c.app->get_name() == first; });
+    if (!first.starts_with('-') && !known) {
+      print_error(one_line("usage: " + first + ": is no command (see --help)"));
+      return kExitUnreadable;
+    }
     print_error(one_line(std::string("usage: ") + error.what()) + " (see --help)");
     return kExitUnreadable;
   }

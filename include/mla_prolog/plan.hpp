@@ -25,9 +25,18 @@ namespace detail {
 struct PlanData;
 }
 
-/// An immutable, cheaply copyable description of one computation. Safe to use from several threads at once.
+class Plan;
+MLA_PROLOG_API Result<Plan> make_plan(const Problem& problem, const PlanOptions& options);
+
+/// An immutable, cheaply copyable description of one computation. Safe to use from several threads at once. It comes
+/// from make_plan only, and a plan that was moved from is still that plan: there is no empty one.
 class MLA_PROLOG_API Plan {
  public:
+  // Declared, so that there are no moves and a move copies.
+  Plan(const Plan&) noexcept = default;
+  Plan& operator=(const Plan&) noexcept = default;
+  ~Plan() = default;
+
   /// Alignment `run` needs of the workspace.
   static constexpr std::size_t kWorkspaceAlignment = 64;
 
@@ -44,9 +53,11 @@ class MLA_PROLOG_API Plan {
   std::string describe() const;
 
   const detail::PlanData& data() const noexcept { return *data_; }
-  explicit Plan(std::shared_ptr<const detail::PlanData> data) noexcept : data_(std::move(data)) {}
 
  private:
+  friend Result<Plan> make_plan(const Problem& problem, const PlanOptions& options);
+  explicit Plan(std::shared_ptr<const detail::PlanData> data) noexcept : data_(std::move(data)) {}
+
   std::shared_ptr<const detail::PlanData> data_;
 };
 
@@ -55,6 +66,9 @@ class MLA_PROLOG_API Plan {
 /// Tensors must be dense with two exceptions: token_x rows may have one uniform row stride (last dimension
 /// contiguous), and kv_cache / kr_cache may have any non-overlapping stride of their first dimension (blocks, or
 /// sequences for BSND, or tokens for TND); all other dimensions dense.
+///
+/// Refused are a problem outside the domain, and options that do not exist or that this CPU or build lacks; the error
+/// names the parameter or option, its value and the rule.
 MLA_PROLOG_API Result<Plan> make_plan(const Problem& problem, const PlanOptions& options = {});
 
 /// Computes. Writes the outputs and the addressed cache slots and nothing else; on any error it has written no
@@ -62,6 +76,8 @@ MLA_PROLOG_API Result<Plan> make_plan(const Problem& problem, const PlanOptions&
 ///
 /// Allocates nothing, prints nothing, throws nothing. Uses `plan.threads()` OpenMP threads, or one when called
 /// inside a parallel region. Several threads may run one plan at once, each with its own workspace.
+///
+/// Data pointers must be aligned to the size of their tensor's elements; a null pointer is for empty tensors only.
 ///
 /// @param workspace at least `plan.workspace_bytes()` bytes, aligned to Plan::kWorkspaceAlignment; null when 0.
 MLA_PROLOG_API Status run(const Plan& plan, const Tensors& tensors, void* workspace,

@@ -28,6 +28,7 @@ enum class Rule : std::uint8_t {
   problem,                ///< refused by phase one: see Error::message
   option_unavailable,     ///< a backend, ISA or numerics choice that this CPU or build lacks
   pointer_null,           ///< a non-empty tensor has a null pointer
+  pointer_misaligned,     ///< value: address modulo limit, limit: the size of an element
   workspace_null,         ///< workspace pointer is null though bytes are needed
   workspace_too_small,    ///< value: bytes given, limit: bytes needed
   workspace_misaligned,   ///< value: address modulo limit, limit: required alignment
@@ -69,7 +70,7 @@ struct Error {
   std::string message;
 };
 
-/// A value or an error.
+/// A value or an error. The value must be asked for only when ok(), the error only when not.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -85,7 +86,6 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &*value_; }
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
-  /// Meaningful only when not ok.
   const Error& error() const noexcept { return error_; }
 
  private:

@@ -22,6 +22,24 @@ Error unavailable(std::string text) {
   return {{.code = StatusCode::param_invalid, .rule = Rule::option_unavailable}, std::move(text)};
 }
 
+// Empty when the value is one of the enumeration.
+template <typename T>
+std::string unknown_option(const char* name, T value) {
+  if (parse<T>(to_string(value)).has_value()) return {};
+  return std::string(name) + ": " + std::to_string(static_cast<int>(value)) + " is no value of this option";
+}
+
+// The first option with a value that does not exist; empty when there is none.
+std::string unknown_option(const PlanOptions& options) {
+  std::string text = unknown_option("domain", options.domain);
+  if (text.empty()) text = unknown_option("soc", options.soc);
+  if (text.empty()) text = unknown_option("profile", options.profile);
+  if (text.empty()) text = unknown_option("backend", options.backend);
+  if (text.empty()) text = unknown_option("isa", options.isa);
+  if (text.empty()) text = unknown_option("numerics", options.numerics);
+  return text;
+}
+
 // The first tensor whose bytes do not fit an address space; `none` when all do. Offsets can then not overflow.
 TensorId first_unaddressable(const Problem& problem) {
   constexpr auto kLimit = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
@@ -38,6 +56,7 @@ std::size_t round_up(std::size_t bytes) {
 }  // namespace
 
 Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
+  if (std::string text = unknown_option(options); !text.empty()) return unavailable(std::move(text));
   const CheckReport report = check(problem, {.domain = options.domain, .soc = options.soc, .api = ApiVersion::v3});
   if (report.code != StatusCode::success) {
     return Error{{.code = report.code, .rule = Rule::problem, .tensor = report.tensor}, report.message};

@@ -1,4 +1,5 @@
 // The checks that need pointers and values, all of them before the first byte is written; then the executor.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -57,6 +58,15 @@ Status check_pointers(const detail::PlanData& plan, const Tensors& tensors) {
     if (plan.problem[id].numel() == 0 || !is_read(plan.layer, id)) continue;
     if (tensors.get(id) == nullptr) {
       return {.code = StatusCode::param_nullptr, .rule = Rule::pointer_null, .tensor = id};
+    }
+    const std::size_t size = std::max<std::size_t>(1, element_size(plan.problem[id].dtype));
+    const std::uintptr_t misalignment = reinterpret_cast<std::uintptr_t>(tensors.get(id)) % size;
+    if (misalignment != 0) {
+      return {.code = StatusCode::param_invalid,
+              .rule = Rule::pointer_misaligned,
+              .tensor = id,
+              .value = static_cast<std::int64_t>(misalignment),
+              .limit = static_cast<std::int64_t>(size)};
     }
   }
   return {};

@@ -19,6 +19,8 @@ std::string message(const Status& status) {
       return tensor + ": asks for something that this CPU or build lacks";
     case Rule::pointer_null:
       return tensor + ": data pointer is null but the tensor is not empty";
+    case Rule::pointer_misaligned:
+      return tensor + ": data pointer is " + value + " past a multiple of " + limit + ", the size of an element";
     case Rule::workspace_null:
       return "workspace: null, " + limit + " bytes are needed";
     case Rule::workspace_too_small:

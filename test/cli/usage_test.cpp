@@ -26,7 +26,7 @@ TEST_CASE("help and version work everywhere") {
 TEST_CASE("wrong usage is one ERROR line and exit 2") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{}, "subcommand"},
-      {{"frobnicate"}, "usage"},
+      {{"frobnicate"}, "frobnicate: is no command"},
       {{"run", "--frobnicate"}, "--frobnicate"},
       {{"run", "extra"}, "extra"},
       {{"verify"}, "cases is required"},
@@ -40,6 +40,13 @@ TEST_CASE("wrong usage is one ERROR line and exit 2") {
       {{"verify", "x.json", "--threads", "0"}, "--threads"},
       {{"run", "--tokens", "-1"}, "--tokens"},
       {{"run", "--he", "0"}, "--he"},
+      {{"run", "--hcq", "100"}, "--hcq: q-lora rank 100 must be a multiple of 64"},
+      {{"run", "--tokens", "9999999999999"}, "--tokens"},
+      {{"run", "--batch", "4294967296", "--seq", "4294967296"}, "--batch"},
+      {{"run", "--batch", "2147483648", "--seq", "2147483648"}, "memory"},
+      {{"run", "--seed", "-1"}, "--seed"},
+      {{"run", "--eps-cq", "1e400"}, "--eps-cq"},
+      {{"run", "--layer", "3"}, "--layer: needs --checkpoint"},
       {{"run", "--isa", "avx9"}, "--isa avx9: is unknown; there is: auto scalar"},
       {{"run", "--isa", "AVX2"}, "is unknown"},
       {{"verify", "x.json", "--isa", "avx9"}, "--isa avx9: is unknown"},

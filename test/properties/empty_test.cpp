@@ -22,6 +22,7 @@ CaseSpec without_tokens(Rng& rng, int way) {
   c.block_size = std::max<std::int64_t>(c.block_size, 1);
   if (c.block_num == 0) c.block_num = 2;
   spec.prefix_sums.clear();
+  spec.distinct_slots = false;  // the table may have more entries than there are blocks
   if (is_block_table(c.cache_mode) && !c.batched) {
     c.sequences = rng.integer(0, 2);
     c.block_table_entries = rng.integer(0, 3);

@@ -2,6 +2,8 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "test/catch.hpp"
 #include "test/support/case.hpp"
@@ -51,6 +53,31 @@ TEST_CASE("a plan refuses strides of every tensor that must be dense, by name") 
       }
     }
   }
+}
+
+TEST_CASE("a plan refuses options that do not exist, by name and value") {
+  const Problem problem = describe(ProblemConfig{});
+  const auto refused = [&](auto PlanOptions::*option, const std::string& name) {
+    PlanOptions options;
+    options.*option = static_cast<std::remove_reference_t<decltype(options.*option)>>(77);
+    check_refused(problem, options, name + ": 77");
+  };
+  refused(&PlanOptions::domain, "domain");
+  refused(&PlanOptions::soc, "soc");
+  refused(&PlanOptions::profile, "profile");
+  refused(&PlanOptions::backend, "backend");
+  refused(&PlanOptions::isa, "isa");
+  refused(&PlanOptions::numerics, "numerics");
+}
+
+TEST_CASE("a plan that was moved from is still that plan") {
+  const Result<Plan> made = make_plan(describe(ProblemConfig{}));
+  REQUIRE(made.ok());
+  Plan from = *made;
+  const Plan to = std::move(from);
+  CHECK(from.workspace_bytes() == to.workspace_bytes());  // NOLINT(bugprone-use-after-move)
+  CHECK(from.describe() == to.describe());
+  CHECK(run(from, {}, nullptr, 0).rule == run(to, {}, nullptr, 0).rule);
 }
 
 TEST_CASE("a plan refuses blocks and rows that overlap, or rows at no one distance") {

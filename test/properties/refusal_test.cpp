@@ -115,6 +115,25 @@ TEST_CASE("run refuses a null pointer of each tensor it uses, and of no other") 
   });
 }
 
+TEST_CASE("run refuses a data pointer between two elements, of each tensor it uses") {
+  if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
+  for_each_scenario([](Rng&, const CaseSpec& spec) {
+    const Case c(spec);
+    const Plan plan = make_test_plan(c, options_under_test());
+    Attempt attempt(c, plan);
+    for (const TensorId id : all_tensors()) {
+      const auto size = static_cast<std::int64_t>(element_size(c.problem()[id].dtype));
+      if (!is_used(c, id) || size < 2) continue;
+      Tensors tensors = c.tensors();
+      tensors.set(id, static_cast<std::byte*>(c.data(id)) + 1);
+      const Status status = attempt.refused(tensors, Rule::pointer_misaligned, name_of(id));
+      CHECK(status.tensor == id);
+      CHECK(status.value == 1);
+      CHECK(status.limit == size);
+    }
+  });
+}
+
 TEST_CASE("run refuses a workspace that is null, too small or misaligned") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
   for_each_scenario([](Rng& rng, const CaseSpec& spec) {
@@ -159,12 +178,15 @@ TEST_CASE("run refuses outputs and caches that overlap anything it uses, and nam
     }());
     for (const TensorId other : all_tensors()) {
       if (other == written || !is_used(c, other)) continue;
-      // The same address; the written one ending in the other's first element; beginning in its last.
-      const auto written_bytes = static_cast<std::ptrdiff_t>(c.problem()[written].extent_bytes());
-      const auto other_bytes = static_cast<std::ptrdiff_t>(c.problem()[other].extent_bytes());
-      for (const std::ptrdiff_t shift : {std::ptrdiff_t{0}, 1 - written_bytes, other_bytes - 1}) {
+      // The same address; the written one ending in the other's first element; beginning in its last: all at whole
+      // elements of the written one.
+      const auto begin = reinterpret_cast<std::uintptr_t>(c.data(other));
+      const std::size_t size = element_size(c.problem()[written].dtype);
+      const std::uintptr_t last = begin + c.problem()[other].extent_bytes() - 1;
+      const std::uintptr_t before = begin + size - c.problem()[written].extent_bytes();
+      for (const std::uintptr_t address : {begin, before, last}) {
         Tensors tensors = c.tensors();
-        tensors.set(written, c.data(other) + shift);
+        tensors.set(written, reinterpret_cast<void*>(address / size * size));
         const Status status = attempt.refused(tensors, Rule::tensors_overlap, name_of(written));
         CHECK(status.code == StatusCode::param_invalid);
         // A large tensor may have met another one as well: what is named must be true.

@@ -82,6 +82,14 @@ GoldenInput read_input(const JsonNode& node) {
   return input;
 }
 
+// The shapes of the inputs govern; a case may also state its sizes, for people.
+void check_sizes(const JsonNode& root) {
+  if (const auto fused = root.find("fused_bs")) fused->boolean();
+  for (const char* const size : {"T", "B", "S", "He", "Hcq", "N", "D", "block_num", "block_size"}) {
+    if (const auto node = root.find(size)) node->integer(0);
+  }
+}
+
 std::string read_name(const JsonNode& node) {
   const std::string& name = node.text();
   const bool printable = std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7F; });
@@ -112,6 +120,8 @@ GoldenCase parse_golden_case(std::string_view text, const std::string& file) {
   attributes.rmsnorm_epsilon_ckv = root["rmsnorm_epsilon_ckv"].number();
   attributes.qc_qr_scale = root["qc_qr_scale"].number();
   attributes.kc_scale = root["kc_scale"].number();
+
+  check_sizes(root);
 
   golden.seed = root["seed"].unsigned_integer();
   golden.zero_rows = root["zero_rows"].integers(0);

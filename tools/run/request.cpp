@@ -34,6 +34,9 @@ class Size {
   }
   bool known() const noexcept { return value_.has_value(); }
   std::int64_t value() const { return *value_; }
+  [[noreturn]] void fail(const std::string& rule) const {
+    throw UsageError(source_ + ": " + what_ + " " + std::to_string(*value_) + " " + rule);
+  }
 
  private:
   std::string what_;
@@ -128,6 +131,8 @@ void resolve_dims(const RunRequest& request, RunSetting& setting) {
   hcq.give_default(preset.hcq);
   d.give_default(preset.d);
   if (!heads.known()) heads.give_default(share_of_rank(preset.n, request.tp));
+  // A FRACTAL_NZ shape would round it.
+  if (hcq.value() % 64 != 0) hcq.fail("must be a multiple of 64");
   setting.config.he = he.value();
   setting.config.hcq = hcq.value();
   setting.config.n = heads.value();
