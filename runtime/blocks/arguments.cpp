@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/dispatch/isa_registry.hpp"
+#include "runtime/problem/alignment.hpp"
 
 namespace mla_prolog::blocks {
 
@@ -48,6 +49,9 @@ Arguments& Arguments::view(const char* name, const ConstTensorView& view, Format
     fail(StatusCode::param_invalid, Rule::argument_strides, name, 0, 0, 0);
   } else if (desc.numel() > 0 && view.data == nullptr) {
     fail(StatusCode::param_nullptr, Rule::pointer_null, name, 0, 0, 0);
+  } else if (desc.numel() > 0 && misalignment(desc, view.data) != 0) {
+    fail(StatusCode::param_invalid, Rule::pointer_misaligned, name, 0,
+         static_cast<std::int64_t>(misalignment(desc, view.data)), static_cast<std::int64_t>(required_alignment(desc)));
   } else {
     for (std::int64_t i = 0; i < desc.rank; ++i) {
       const std::int64_t size = desc.shape[static_cast<std::size_t>(i)];

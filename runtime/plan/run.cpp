@@ -1,11 +1,11 @@
 // The checks that need pointers and values, all of them before the first byte is written; then the executor.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "mla_prolog/plan.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
+#include "runtime/problem/alignment.hpp"
 
 namespace mla_prolog {
 namespace {
@@ -59,14 +59,13 @@ Status check_pointers(const detail::PlanData& plan, const Tensors& tensors) {
     if (tensors.get(id) == nullptr) {
       return {.code = StatusCode::param_nullptr, .rule = Rule::pointer_null, .tensor = id};
     }
-    const std::size_t size = std::max<std::size_t>(1, element_size(plan.problem[id].dtype));
-    const std::uintptr_t misalignment = reinterpret_cast<std::uintptr_t>(tensors.get(id)) % size;
-    if (misalignment != 0) {
+    const std::size_t past = misalignment(plan.problem[id], tensors.get(id));
+    if (past != 0) {
       return {.code = StatusCode::param_invalid,
               .rule = Rule::pointer_misaligned,
               .tensor = id,
-              .value = static_cast<std::int64_t>(misalignment),
-              .limit = static_cast<std::int64_t>(size)};
+              .value = static_cast<std::int64_t>(past),
+              .limit = static_cast<std::int64_t>(required_alignment(plan.problem[id]))};
     }
   }
   return {};

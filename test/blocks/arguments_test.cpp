@@ -162,6 +162,10 @@ TEST_CASE("every parameter: absent, null, dtype, format, strides, negative sizes
         check_refused(function, at, "absent", Rule::argument_rank, [](TensorView& v) { v.desc = {}; });
       }
       check_refused(function, at, "null", Rule::pointer_null, [](TensorView& v) { v.data = nullptr; });
+      if (element_size(argument.view.desc.dtype) > 1) {
+        check_refused(function, at, "address between elements", Rule::pointer_misaligned,
+                      [](TensorView& v) { v.data = static_cast<std::byte*>(v.data) + 1; });
+      }
       check_refused(
           function, at, "dtype", Rule::argument_dtype, [](TensorView& v) { v.desc.dtype = DType::float64; }, "DOUBLE");
       check_refused(
