@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "mla_prolog/system.hpp"
 #include "tools/io/buffer.hpp"
 #include "tools/run/machine.hpp"
 #include "tools/run/operands.hpp"
@@ -93,7 +94,10 @@ double dim(const TensorDesc& desc, int axis) { return static_cast<double>(desc.s
 
 }  // namespace
 
-Roof measure_roof(Isa isa, int threads) { return {read_bandwidth(threads), multiply_add_peak(isa, threads)}; }
+Roof measure_roof(Isa isa, int threads) {
+  const int useful = std::min(threads, default_threads());  // more than there are CPUs find nothing more
+  return {read_bandwidth(useful), multiply_add_peak(isa, useful)};
+}
 
 Work work_of(const Problem& problem) {
   Work work;
