@@ -50,7 +50,7 @@ bool is_error_line(const CliResult& result, const std::string& text);
 template <typename T>
 std::vector<T> values(const tools::StoredTensor& tensor) {
   std::vector<T> result(tensor.bytes.size() / sizeof(T));
-  std::memcpy(result.data(), tensor.bytes.data(), result.size() * sizeof(T));
+  if (!result.empty()) std::memcpy(result.data(), tensor.bytes.data(), result.size() * sizeof(T));
   return result;
 }
 
@@ -66,7 +66,7 @@ template <typename T>
 OwnedTensor tensor(const std::string& name, tools::StorageType type, const std::vector<std::int64_t>& shape,
                    const std::vector<T>& elements) {
   OwnedTensor result{name, type, shape, std::vector<std::byte>(elements.size() * sizeof(T))};
-  std::memcpy(result.data.data(), elements.data(), result.data.size());
+  if (!elements.empty()) std::memcpy(result.data.data(), elements.data(), result.data.size());
   return result;
 }
 

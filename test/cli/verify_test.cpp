@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <span>
 
 #include "test/catch.hpp"
 #include "test/cli/cli.hpp"
@@ -52,9 +53,8 @@ std::vector<std::byte> generated_bf16(const std::string& name, std::size_t count
     const double unit = static_cast<double>(splitmix(state) >> 11) / 9007199254740992.0;
     code = bf16_of(static_cast<float>(lo + (hi - lo) * unit));
   }
-  std::vector<std::byte> bytes(count * 2);
-  std::memcpy(bytes.data(), codes.data(), bytes.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(codes));
+  return {bytes.begin(), bytes.end()};
 }
 
 // A case without tokens: N 1, D 16, He 32, Hcq 64, one block of 4 slots.
