@@ -36,6 +36,8 @@ have_gcc() {
   version=$(g++ -dumpfullversion 2>/dev/null) && [ -n "$version" ] && version_at_least "$version" "$required_gcc"
 }
 
+have_qemu() { command -v qemu-aarch64 || command -v qemu-aarch64-static; }
+
 have_clang() { command -v clang++ clang++-14 >/dev/null 2>&1; }
 
 # have_header FILE: GCC finds it without options.
@@ -63,6 +65,8 @@ check_test_tools() {
   check "pkg-config" pkg-config command -v pkg-config
   check "Clang" "$clang_package" have_clang
   check "LLVM's OpenMP runtime" "$openmp_package" have_clang_openmp
+  check "a cross compiler for 64-bit Arm" g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
+  check "qemu-user" qemu-user have_qemu
   check "clang-format 14" clang-format-14 command -v clang-format-14
   check "clang-tidy 14" clang-tidy-14 command -v clang-tidy-14
 }
@@ -127,9 +131,10 @@ if command -v ccache >/dev/null 2>&1; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
 
-# build PRESET [TARGET]: configures and compiles below build/PRESET.
+# build PRESET [TARGET...]: configures and compiles below build/PRESET.
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$jobs" ${1:+--target "$1"}
+  [ $# -eq 0 ] || set -- --target "$@"
+  cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$jobs" "$@"
 }
