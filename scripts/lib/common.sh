@@ -127,9 +127,9 @@ if command -v ccache >/dev/null 2>&1; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
 
-# build PRESET [TARGET]: configures and compiles below build/PRESET.
+# build PRESET [TARGET...]: configures and compiles below build/PRESET.
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$jobs" ${1:+--target "$1"}
+  cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$jobs" ${1:+--target "$@"}
 }

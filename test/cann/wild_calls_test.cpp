@@ -164,7 +164,7 @@ class WildCaller {
 
  private:
   std::size_t below(std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_); }
-  aclrtMemcpyKind kind() { return static_cast<aclrtMemcpyKind>(below(9)); }
+  aclrtMemcpyKind kind() { return static_cast<aclrtMemcpyKind>(below(8)); }
   /// What every host buffer has.
   std::size_t bytes() { return below(kHostBytes + 1); }
 
