@@ -126,8 +126,7 @@ class WildCaller {
         status = aclSetAclOpExecutorRepeatable(static_cast<aclOpExecutor*>(any()));
         break;
       case 34:
-        status =
-            aclSetTensorAddr(static_cast<aclOpExecutor*>(any()), below(30), static_cast<aclTensor*>(any()), any());
+        status = aclSetTensorAddr(static_cast<aclOpExecutor*>(any()), below(30), static_cast<aclTensor*>(any()), any());
         break;
       case 35:
         status = aclnnMlaPrologV3WeightNz(any(), below(1 << 26), static_cast<aclOpExecutor*>(any()), any());
