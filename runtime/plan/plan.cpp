@@ -37,6 +37,9 @@ std::string unknown_option(const PlanOptions& options) {
   if (text.empty()) text = unknown_option("backend", options.backend);
   if (text.empty()) text = unknown_option("isa", options.isa);
   if (text.empty()) text = unknown_option("numerics", options.numerics);
+  if (text.empty() && options.memory != Memory::host && options.memory != Memory::device) {
+    text = "memory: " + std::to_string(static_cast<int>(options.memory)) + " is no value of this option";
+  }
   return text;
 }
 

@@ -188,6 +188,12 @@ TEST_CASE("the other backends refuse tensors in device memory", "[device]") {
   }
 }
 
+TEST_CASE("memory that does not exist is no option", "[device]") {
+  const Result<Plan> plan = make_plan(Computation(0, 0, false).problem, {.memory = static_cast<Memory>(7)});
+  REQUIRE(!plan.ok());
+  CHECK(plan.error().message == "memory: 7 is no value of this option");
+}
+
 TEST_CASE("a device pointer that is missing is found before the device is asked", "[device]") {
   DeviceInUse nothing_left;
   const Computation computation(0, 0, false);
