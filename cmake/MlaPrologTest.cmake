@@ -46,3 +46,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 else()
   set(MLA_PROLOG_TEST_ISAS scalar neon neon-dotprod)
 endif()
+
+# mla_prolog_configure_cli_test(<target>): a test that starts mla-prolog, with test/cli/cli.cpp among its sources.
+function(mla_prolog_configure_cli_test target)
+  target_compile_definitions(
+    ${target} PRIVATE MLA_PROLOG_CLI_PROGRAM="$<TARGET_FILE:mla-prolog>"
+                      MLA_PROLOG_CLI_LAUNCHER="${CMAKE_CROSSCOMPILING_EMULATOR}")
+  add_dependencies(${target} mla-prolog)
+endfunction()

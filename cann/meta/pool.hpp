@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -50,7 +49,9 @@ class Pool {
     std::launder(reinterpret_cast<T*>(slot->storage))->~T();
     slot->live = false;
     --live_;
-    free_.push_back(slot);
+    *(newest_free_ == nullptr ? &oldest_free_ : &newest_free_->next_free) = slot;
+    newest_free_ = slot;
+    ++free_count_;
     return true;
   }
 
@@ -64,6 +65,7 @@ class Pool {
     alignas(T) std::byte storage[sizeof(T)];
     bool used = false;  ///< an object was here once
     bool live = false;
+    Slot* next_free = nullptr;  ///< destroyed after this one
   };
 
   static constexpr std::size_t kChunk = 128;
@@ -71,9 +73,11 @@ class Pool {
   static constexpr std::size_t kQuarantine = 64;
 
   Slot* take() {
-    if (free_.size() > kQuarantine) {
-      Slot* slot = free_.front();
-      free_.pop_front();
+    if (free_count_ > kQuarantine) {
+      Slot* slot = oldest_free_;
+      oldest_free_ = slot->next_free;
+      slot->next_free = nullptr;
+      --free_count_;
       return slot;
     }
     if (next_ == kChunk) {
@@ -100,7 +104,9 @@ class Pool {
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Slot[]>> chunks_;  ///< by address
-  std::deque<Slot*> free_;                       ///< oldest first
+  Slot* oldest_free_ = nullptr;
+  Slot* newest_free_ = nullptr;
+  std::size_t free_count_ = 0;
   Slot* newest_ = nullptr;
   std::size_t next_ = kChunk;
   std::size_t live_ = 0;

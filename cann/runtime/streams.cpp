@@ -108,7 +108,7 @@ aclError synchronize_stream(const Site& site, aclrtStream handle, std::int32_t t
     const auto stream = find_stream(site, handle, status);
     if (stream == nullptr) return status;
     std::uint64_t number = 0;
-    Clock clock;
+    thread_local Clock clock;  // keeps its memory: waiting allocates nothing
     {
       const std::lock_guard lock(Runtime::instance().mutex);
       number = stream->issued();

@@ -11,6 +11,9 @@
 
 namespace mla_prolog {
 
+/// Where the tensors of a call are. `device`: memory of the Ascend device, of this process's CANN runtime.
+enum class Memory : std::uint8_t { host, device };
+
 struct PlanOptions {
   Domain domain = Domain::relaxed;
   Soc soc = Soc::automatic;  ///< strict domain only
@@ -18,7 +21,8 @@ struct PlanOptions {
   Backend backend = Backend::automatic;
   Isa isa = Isa::automatic;  ///< MLA_PROLOG_ISA in the environment replaces `automatic`
   Numerics numerics = Numerics::strict;
-  int threads = 0;  ///< 0: as many as the affinity mask allows; at most 1024
+  int threads = 0;               ///< 0: as many as the affinity mask allows; at most 1024
+  Memory memory = Memory::host;  ///< of all tensors; for `device`, `automatic` chooses the ascend backend
 };
 
 namespace detail {
@@ -78,6 +82,10 @@ MLA_PROLOG_API Result<Plan> make_plan(const Problem& problem, const PlanOptions&
 /// inside a parallel region. Several threads may run one plan at once, each with its own workspace.
 ///
 /// Data pointers must be aligned to the size of their tensor's elements; a null pointer is for empty tensors only.
+///
+/// The ascend backend computes on a stream of its own and waits for it; it takes memory from the device, and from the
+/// heap. Tensors in device memory: what wrote them must have been waited for; their values are the device's to check,
+/// so a wrong cache index is a status after the fact, and outputs and caches are then undefined.
 ///
 /// @param workspace at least `plan.workspace_bytes()` bytes, aligned to Plan::kWorkspaceAlignment; null when 0.
 MLA_PROLOG_API Status run(const Plan& plan, const Tensors& tensors, void* workspace,

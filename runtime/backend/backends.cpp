@@ -32,7 +32,7 @@ Result<BackendChoice> choose_device(const PlanOptions& options) {
     return unavailable("isa", to_string(options.isa), "the ascend backend runs on the device");
   }
   const BackendInfo device = ascend_backend();
-  if (!device.available) return unavailable("backend", to_string(options.backend), device.reason);
+  if (!device.available) return unavailable("backend", to_string(Backend::ascend), device.reason);
   BackendChoice choice;
   choice.backend = Backend::ascend;
   choice.device = ascend::installed_library().library;
@@ -50,7 +50,11 @@ Result<BackendChoice> choose_backend(const PlanOptions& options) {
   if (options.numerics == Numerics::fast) {
     return unavailable("numerics", "fast", "no engine of this build sums in another order than strict");
   }
-  if (options.backend == Backend::ascend) return choose_device(options);
+  const bool on_device = options.memory == Memory::device;
+  if (options.backend == Backend::ascend || (on_device && options.backend == Backend::automatic)) {
+    return choose_device(options);
+  }
+  if (on_device) return unavailable("backend", to_string(options.backend), "cannot reach tensors in device memory");
   if (options.backend == Backend::onednn) {
     return unavailable("backend", to_string(options.backend), "not in this build");
   }

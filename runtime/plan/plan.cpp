@@ -37,6 +37,9 @@ std::string unknown_option(const PlanOptions& options) {
   if (text.empty()) text = unknown_option("backend", options.backend);
   if (text.empty()) text = unknown_option("isa", options.isa);
   if (text.empty()) text = unknown_option("numerics", options.numerics);
+  if (text.empty() && options.memory != Memory::host && options.memory != Memory::device) {
+    text = "memory: " + std::to_string(static_cast<int>(options.memory)) + " is no value of this option";
+  }
   return text;
 }
 
@@ -111,12 +114,13 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   data->profile = data->layer.profile;
   if (data->layer.tokens > 0) {
     if (choice->device != nullptr) {
-      data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem);
+      data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem, options.memory);
     } else {
       data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
     }
+    data->resolves_slots = data->layer.writes_cache() && options.memory == Memory::host;
     data->slot_bytes =
-        data->layer.writes_cache() ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
+        data->resolves_slots ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
     data->workspace_bytes = data->slot_bytes + (data->executor == nullptr ? 0 : data->executor->workspace_bytes());
   }
   return Plan(std::move(data));

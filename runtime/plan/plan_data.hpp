@@ -22,6 +22,7 @@ struct PlanData {
   Numerics numerics = Numerics::strict;
   int threads = 1;
   std::uint64_t cann_workspace_bytes = 0;
+  bool resolves_slots = false;  // not when no cache row is written, nor from indices in device memory
   // Workspace: the slots first, then the executor's part.
   std::size_t slot_bytes = 0;
   std::size_t workspace_bytes = 0;

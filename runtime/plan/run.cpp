@@ -151,7 +151,7 @@ Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_
 
   auto* bytes = static_cast<std::byte*>(workspace);
   const std::int64_t* slots = nullptr;
-  if (data.layer.writes_cache()) {
+  if (data.resolves_slots) {
     auto* scratch = reinterpret_cast<std::int64_t*>(bytes);
     status = resolve_slots(slot_map(data.layer, tensors), scratch);
     if (!status.ok()) return status;

@@ -1,4 +1,5 @@
-// The ascend backend, with the emulated CANN as stand-in for a device, and with libraries that lack something.
+// The ascend backend, with the emulated CANN as stand-in for a device, and with libraries that lack something. The
+// device is the process's: ctest runs the cases by tag, in the environment that each tag stands for.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -62,62 +63,201 @@ struct Computation {
   Tensors tensors;
 };
 
-/// What the stand-in's device holds and has found.
-void check_nothing_left() {
-  const test::Library acl("libascendcl.so");
-  REQUIRE(CANN_FUNCTION(acl, aclrtSetDevice)(0) == 0);
-  std::size_t free = 0;
-  std::size_t total = 1;
-  CHECK(CANN_FUNCTION(acl, aclrtGetMemInfo)(ACL_HBM_MEM, &free, &total) == 0);
-  CHECK(free == total);
-  CHECK(CANN_FUNCTION(acl, mla_prolog_finding_count)() == 0);
-  REQUIRE(CANN_FUNCTION(acl, aclrtResetDevice)(0) == 0);
+std::uint64_t findings() { return CANN_FUNCTION(test::Library("libascendcl.so"), mla_prolog_finding_count)(); }
+
+/// The calling thread's device; at its end, the proof that a computation left nothing there.
+class DeviceInUse {
+ public:
+  DeviceInUse() {
+    const test::Cann& cann = test::Cann::instance();
+    const int status = cann.init(nullptr);
+    REQUIRE((status == 0 || status == ACL_ERROR_REPEAT_INITIALIZE));
+    REQUIRE(cann.set_device(0) == 0);
+  }
+  ~DeviceInUse() {
+    std::size_t free = 0;
+    std::size_t total = 1;
+    CHECK(CANN_FUNCTION(test::Cann::instance().acl, aclrtGetMemInfo)(ACL_HBM_MEM, &free, &total) == 0);
+    CHECK(free == total);
+    CHECK(findings() == before_ + expected_findings);
+    CHECK(test::Cann::instance().reset_device(0) == 0);
+  }
+  DeviceInUse(const DeviceInUse&) = delete;
+  DeviceInUse& operator=(const DeviceInUse&) = delete;
+
+  std::uint64_t expected_findings = 0;
+
+ private:
+  std::uint64_t before_ = findings();
+};
+
+/// The tensors of a computation in device memory.
+class OnDevice {
+ public:
+  explicit OnDevice(const Computation& computation) {
+    const test::Cann& cann = test::Cann::instance();
+    for (const auto& [id, bytes] : computation.memory) {
+      REQUIRE(cann.malloc(&memory_[id], bytes.size(), ACL_MEM_MALLOC_HUGE_FIRST) == 0);
+      REQUIRE(cann.memcpy(memory_[id], bytes.size(), bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE) == 0);
+      tensors.set(id, memory_[id]);
+    }
+  }
+  ~OnDevice() {
+    for (const auto& [id, data] : memory_) CHECK(test::Cann::instance().free(data) == 0);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  void copy_to(Computation& computation) const {
+    for (auto& [id, bytes] : computation.memory) {
+      REQUIRE(test::Cann::instance().memcpy(bytes.data(), bytes.size(), memory_.at(id), bytes.size(),
+                                            ACL_MEMCPY_DEVICE_TO_HOST) == 0);
+    }
+  }
+
+  Tensors tensors;
+
+ private:
+  std::map<TensorId, void*> memory_;
+};
+
+Status run_on_device(const Computation& computation, const OnDevice& device) {
+  const Result<Plan> plan = make_plan(computation.problem, {.memory = Memory::device});
+  if (!plan.ok()) FAIL(plan.error().message);
+  CHECK(plan->backend() == Backend::ascend);
+  CHECK(plan->workspace_bytes() == 0);
+  return run(*plan, device.tensors, nullptr, 0);
+}
+
+template <typename Test>
+void for_each_scenario(Test&& test) {
+  for (const auto& [w, kv] : {std::pair{0, 0}, {1, 2}, {2, 1}, {2, 3}}) {
+    for (const bool query_norm : {false, true}) {
+      INFO("w" << w << "kv" << kv << ", query_norm " << query_norm);
+      test(w, kv, query_norm);
+    }
+  }
 }
 
 }  // namespace
 
-TEST_CASE("the stand-in computes what the CPU does") {
+TEST_CASE("the stand-in computes what the CPU does", "[stand_in]") {
   const ascend::Loaded& loaded = ascend::installed_library();
   INFO(loaded.reason);
   REQUIRE(loaded.library != nullptr);
-  for (const auto& [w, kv] : {std::pair{0, 0}, {1, 2}, {2, 1}, {2, 3}}) {
-    for (const bool query_norm : {false, true}) {
-      Computation cpu(w, kv, query_norm);
-      Computation device(w, kv, query_norm);
-      const Status status = device.run(Backend::ascend);
-      INFO("w" << w << "kv" << kv << ": " << message(status));
-      if (std::getenv("STUB_PHASE_TWO_STATUS") != nullptr) {
-        CHECK(status.rule == Rule::backend_failed);
-        CHECK(message(status) == "aclnnMlaPrologV3WeightNz failed with status 561000");
-        CHECK(device.memory == cpu.memory);
-        continue;
-      }
-      REQUIRE(status.ok());
-      REQUIRE(cpu.run(Backend::automatic).ok());
-      CHECK(device.memory == cpu.memory);
-    }
-  }
-  check_nothing_left();
+  const DeviceInUse nothing_left;
+  for_each_scenario([](int w, int kv, bool query_norm) {
+    Computation cpu(w, kv, query_norm);
+    Computation device(w, kv, query_norm);
+    const Status status = device.run(Backend::ascend);
+    INFO(message(status));
+    REQUIRE(status.ok());
+    REQUIRE(cpu.run(Backend::automatic).ok());
+    CHECK(device.memory == cpu.memory);
+  });
 }
 
-TEST_CASE("a device without memory says so, and keeps nothing") {
-  if (std::getenv("MLA_PROLOG_DEVICE_MEMORY") == nullptr) MLA_PROLOG_SKIP("runs with a small device");
+TEST_CASE("automatic takes the device for tensors that are in its memory", "[stand_in]") {
+  const DeviceInUse nothing_left;
+  for_each_scenario([](int w, int kv, bool query_norm) {
+    Computation cpu(w, kv, query_norm);
+    Computation result(w, kv, query_norm);
+    const OnDevice device(result);
+    const Status status = run_on_device(result, device);
+    INFO(message(status));
+    REQUIRE(status.ok());
+    device.copy_to(result);
+    REQUIRE(cpu.run(Backend::automatic).ok());
+    CHECK(result.memory == cpu.memory);
+  });
+}
+
+TEST_CASE("automatic leaves tensors in host memory to the CPU, device or not", "[device]") {
+  const Result<Plan> plan = make_plan(Computation(0, 0, false).problem);
+  REQUIRE(plan.ok());
+  CHECK(plan->backend() != Backend::ascend);
+}
+
+TEST_CASE("the other backends refuse tensors in device memory", "[device]") {
+  const Problem problem = Computation(0, 0, false).problem;
+  for (const Backend backend : {Backend::reference, Backend::cpu}) {
+    const Result<Plan> plan = make_plan(problem, {.backend = backend, .memory = Memory::device});
+    REQUIRE(!plan.ok());
+    CHECK(plan.error().status.rule == Rule::option_unavailable);
+    CHECK(plan.error().message.find("device memory") != std::string::npos);
+  }
+}
+
+TEST_CASE("memory that does not exist is no option", "[device]") {
+  const Result<Plan> plan = make_plan(Computation(0, 0, false).problem, {.memory = static_cast<Memory>(7)});
+  REQUIRE(!plan.ok());
+  CHECK(plan.error().message == "memory: 7 is no value of this option");
+}
+
+TEST_CASE("a device pointer that is missing is found before the device is asked", "[device]") {
+  DeviceInUse nothing_left;
+  const Computation computation(0, 0, false);
+  OnDevice device(computation);
+  device.tensors.weight_uk = nullptr;
+  CHECK(run_on_device(computation, device).rule == Rule::pointer_null);
+}
+
+TEST_CASE("a wrong cache index in device memory is the device's finding, and nothing is kept", "[device]") {
+  DeviceInUse nothing_left;
+  nothing_left.expected_findings = 1;
+  Computation computation(0, 0, false);
+  reinterpret_cast<std::int64_t*>(computation.memory.at(TensorId::cache_index).data())[1] = 1000;
+  const OnDevice device(computation);
+  const Status status = run_on_device(computation, device);
+  CHECK(status.rule == Rule::backend_failed);
+  CHECK(message(status) == "aclrtSynchronizeStream failed with status 507015");
+}
+
+TEST_CASE("a failing phase two is reported, and nothing is written or kept", "[phase_two_error]") {
+  const DeviceInUse nothing_left;
+  for_each_scenario([](int w, int kv, bool query_norm) {
+    Computation computation(w, kv, query_norm);
+    const auto before = computation.memory;
+    const Status status = computation.run(Backend::ascend);
+    CHECK(status.rule == Rule::backend_failed);
+    CHECK(message(status) == "aclnnMlaPrologV3WeightNz failed with status 561000");
+    CHECK(computation.memory == before);
+    const OnDevice device(computation);
+    CHECK(message(run_on_device(computation, device)) == "aclnnMlaPrologV3WeightNz failed with status 561000");
+  });
+}
+
+TEST_CASE("a device without memory says so, and keeps nothing", "[small]") {
+  const DeviceInUse nothing_left;
   Computation computation(0, 0, false);
   const auto before = computation.memory;
   const Status status = computation.run(Backend::ascend);
   CHECK(status.rule == Rule::backend_failed);
   CHECK(message(status) == "aclrtMalloc failed with status 207001");
   CHECK(computation.memory == before);
-  check_nothing_left();
 }
 
-TEST_CASE("bad values are found before the device is asked") {
+TEST_CASE("without a device, tensors in its memory are refused with the reason", "[absent]") {
+  const Problem problem = Computation(0, 0, false).problem;
+  for (const Backend backend : {Backend::automatic, Backend::ascend}) {
+    const Result<Plan> plan = make_plan(problem, {.backend = backend, .memory = Memory::device});
+    REQUIRE(!plan.ok());
+    CHECK(plan.error().status.rule == Rule::option_unavailable);
+    CHECK(plan.error().message.find("backend ascend: /nonexistent/lib64") == 0);
+  }
+  CHECK(make_plan(problem).ok());
+  for (const BackendInfo& info : list_backends()) {
+    if (info.backend == Backend::ascend) CHECK((!info.available && !info.reason.empty()));
+  }
+}
+
+TEST_CASE("bad values are found before the device is asked", "[device]") {
   Computation computation(0, 0, false);
   reinterpret_cast<std::int64_t*>(computation.memory.at(TensorId::cache_index).data())[1] = 1000;
   CHECK(computation.run(Backend::ascend).rule == Rule::cache_index_range);
 }
 
-TEST_CASE("what a device cannot do is refused by the plan") {
+TEST_CASE("what a device cannot do is refused by the plan", "[device]") {
   Computation computation(3, 0, false);
   const Result<Plan> plan = make_plan(computation.problem, {.backend = Backend::ascend});
   REQUIRE(!plan.ok());
@@ -127,7 +267,7 @@ TEST_CASE("what a device cannot do is refused by the plan") {
   CHECK(!make_plan(other.problem, {.backend = Backend::ascend, .isa = Isa::scalar}).ok());
 }
 
-TEST_CASE("libraries that cannot be used are named with the reason") {
+TEST_CASE("libraries that cannot be used are named with the reason", "[device]") {
   const std::string home = std::string(MLA_PROLOG_ASCEND_LIB64) + "/..";
   CHECK(ascend::load_library("/nonexistent", true).reason.find("/nonexistent/lib64") != std::string::npos);
   const ascend::Loaded own = ascend::load_library(home, false);
@@ -138,7 +278,7 @@ TEST_CASE("libraries that cannot be used are named with the reason") {
   CHECK(ascend::load_library(MLA_PROLOG_STUBS "/mute", true).reason.find("version") != std::string::npos);
 }
 
-TEST_CASE("the interface changed with 8.5.0.alpha003") {
+TEST_CASE("the interface changed with 8.5.0.alpha003", "[device]") {
   for (const char* old : {"8.3.0", "8.5.0.alpha002", "8.5.0.Alpha001", "8.0.RC3", "7.0.0.beta1", "8.4.9"}) {
     INFO(old);
     CHECK(ascend::has_legacy_interface(old));
@@ -150,7 +290,7 @@ TEST_CASE("the interface changed with 8.5.0.alpha003") {
   }
 }
 
-TEST_CASE("the list of backends tells about the device") {
+TEST_CASE("the list of backends tells about the device", "[device]") {
   for (const BackendInfo& info : list_backends()) {
     if (info.backend == Backend::ascend) CHECK((info.available && info.reason.empty()));
   }

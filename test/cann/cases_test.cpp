@@ -1,5 +1,5 @@
 // All validation and golden cases through the C interface of the dlopened libraries. The SoC is the process's
-// (MLA_PROLOG_SOC): ctest runs this once for each.
+// (MLA_PROLOG_SOC): ctest runs this once for each, without the cases that have the tag of the other.
 #include <algorithm>
 
 #include "test/cann/golden_run.hpp"
@@ -88,15 +88,20 @@ TEST_CASE("golden cases with 2-D weight views, view offsets and a strided token_
   run_golden_cases({.weights_2d = true, .offset = 32, .strided_x = true});
 }
 
-TEST_CASE("caches with strides are copied in and back on A2, and taken as dense on 950") {
-  if (on_950()) MLA_PROLOG_SKIP("A2 only: 950 ignores the strides");
+TEST_CASE("caches with strides are copied in and back", "[a2]") {
+  REQUIRE_FALSE(on_950());
   run_golden_cases({.strided_caches = true});
 }
 
-TEST_CASE("V1 and V2 compute what V3 does") {
+TEST_CASE("the strides of caches are ignored: their memory is taken as dense", "[950]") {
+  REQUIRE(on_950());
+  run_golden_cases({.strides_of_dense_caches = 2});
+}
+
+TEST_CASE("V1 and V2 compute what V3 does", "[a2]") {
+  REQUIRE_FALSE(on_950());
   const auto files = test::golden_files();
   if (files.empty()) MLA_PROLOG_SKIP("no golden cases in " + test::shared_dir().string());
-  if (on_950()) MLA_PROLOG_SKIP("V1 and V2 do not exist on 950");
   const Device device;
   int run = 0;
   for (const auto& file : files) {
@@ -119,8 +124,8 @@ TEST_CASE("V1 and V2 compute what V3 does") {
   CHECK(Cann::instance().findings() == 0);
 }
 
-TEST_CASE("V1 and V2 are refused on 950, in both phases, before anything else") {
-  if (!on_950()) MLA_PROLOG_SKIP("950 only");
+TEST_CASE("V1 and V2 are refused on 950, in both phases, before anything else", "[950]") {
+  REQUIRE(on_950());
   OperatorCall call;
   std::uint64_t bytes = 0;
   aclOpExecutor* executor = nullptr;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 
 #include "mla_prolog/convert.hpp"
@@ -73,8 +74,8 @@ template <typename T>
 GoldenTensor from_list(const json& list) {
   GoldenTensor tensor;
   const auto values = list.get<std::vector<T>>();
-  tensor.bytes.resize(values.size() * sizeof(T));
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  const auto bytes = std::as_bytes(std::span(values));
+  tensor.bytes.assign(bytes.begin(), bytes.end());
   tensor.shape = {static_cast<std::int64_t>(values.size())};
   return tensor;
 }
@@ -136,8 +137,8 @@ void read_expected(const std::filesystem::path& path, Golden& golden) {
     tensor.shape = entry["shape"].get<std::vector<std::int64_t>>();
     const auto begin = entry["data_offsets"][0].get<std::size_t>();
     const auto end = entry["data_offsets"][1].get<std::size_t>();
-    tensor.bytes.resize(end - begin);
-    std::memcpy(tensor.bytes.data(), header + header_bytes + begin, end - begin);
+    const auto* data = reinterpret_cast<const std::byte*>(header + header_bytes);
+    tensor.bytes.assign(data + begin, data + end);
     golden.expected[parse<TensorId>(name).value()] = std::move(tensor);
   }
 }

@@ -35,10 +35,11 @@ struct Device {
 /// How the golden cases' tensors are described, and which operator is called.
 struct Layout {
   ApiVersion api = ApiVersion::v3;
-  bool weights_2d = false;      ///< NZ weights by their logical shape, as torch has them
-  std::int64_t offset = 0;      ///< elements before the view
-  bool strided_x = false;       ///< token_x as every other element of its memory
-  bool strided_caches = false;  ///< caches too; the gaps must stay as they are
+  bool weights_2d = false;                   ///< NZ weights by their logical shape, as torch has them
+  std::int64_t offset = 0;                   ///< elements before the view
+  bool strided_x = false;                    ///< token_x as every other element of its memory
+  bool strided_caches = false;               ///< caches too; the gaps must stay as they are
+  std::int64_t strides_of_dense_caches = 1;  ///< what dense caches claim for the step of their last dimension
 };
 
 struct DeviceTensor {
@@ -149,7 +150,7 @@ class GoldenRun {
     const std::vector<std::int64_t> storage = nz ? nz_shape(dtype, shape[0], shape[1]) : shape;
     const std::vector<std::int64_t> view = nz && !layout_.weights_2d ? storage : shape;
     std::vector<std::int64_t> strides(view.size());
-    auto stride = static_cast<std::int64_t>(tensor.step);
+    auto stride = static_cast<std::int64_t>(tensor.step) * (is_cache(id) ? layout_.strides_of_dense_caches : 1);
     for (std::size_t i = view.size(); i-- > 0; stride *= view[i]) strides[i] = stride;
     call_[id] =
         cann.create_tensor(view.data(), view.size(), static_cast<aclDataType>(dtype), strides.data(), layout_.offset,

@@ -12,7 +12,6 @@
 
 namespace small_op {
 
-constexpr int64_t kTokens = 2;
 constexpr int64_t kBlocks = 2;
 constexpr int64_t kBlockSize = 16;
 
@@ -27,7 +26,7 @@ inline Tensor make(aclDataType dtype, const std::vector<int64_t>& shape, aclForm
   tensor.bytes = aclDataTypeSize(dtype);
   for (int64_t dim : shape) tensor.bytes *= static_cast<size_t>(dim);
   tensor.memory = memory;
-  if (memory == nullptr) {
+  if (memory == nullptr && tensor.bytes > 0) {
     aclrtMalloc(&tensor.memory, tensor.bytes, ACL_MEM_MALLOC_HUGE_FIRST);
     std::vector<unsigned char> host(tensor.bytes);
     // bf16 0.25 everywhere; as indices this would be wrong, those are written by their user.
@@ -42,26 +41,28 @@ inline Tensor make(aclDataType dtype, const std::vector<int64_t>& shape, aclForm
 
 class Op {
  public:
+  /// A token for each slot.
   explicit Op(const std::vector<int64_t>& slots = {3, 20}) {
+    const int64_t tokens = static_cast<int64_t>(slots.size());
     const auto nd = [](std::vector<int64_t> shape) { return make(ACL_BF16, shape, ACL_FORMAT_ND); };
     const auto nz = [](int64_t k, int64_t n) {
       return make(ACL_BF16, {n / 16, k / 16, 16, 16}, ACL_FORMAT_FRACTAL_NZ);
     };
-    token_x = nd({kTokens, 1024});
+    token_x = nd({tokens, 1024});
     weight_dq = nz(1024, 1536);
     weight_uq_qr = nz(1536, 192);
     weight_uk = nd({1, 128, 512});
     weight_dkv_kr = nz(1024, 576);
     gamma_cq = nd({1536});
     gamma_ckv = nd({512});
-    rope_sin = nd({kTokens, 64});
-    rope_cos = nd({kTokens, 64});
+    rope_sin = nd({tokens, 64});
+    rope_cos = nd({tokens, 64});
     kv_cache = nd({kBlocks, kBlockSize, 1, 512});
     kr_cache = nd({kBlocks, kBlockSize, 1, 64});
-    cache_index = make(ACL_INT64, {kTokens}, ACL_FORMAT_ND);
+    cache_index = make(ACL_INT64, {tokens}, ACL_FORMAT_ND);
     set_slots(slots);
-    query = nd({kTokens, 1, 512});
-    query_rope = nd({kTokens, 1, 64});
+    query = nd({tokens, 1, 512});
+    query_rope = nd({tokens, 1, 64});
   }
   ~Op() {
     for (Tensor* tensor : all()) {

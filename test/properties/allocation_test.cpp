@@ -1,92 +1,17 @@
-// `run` allocates nothing. Every allocation function of this process counts; a sanitizer's own hooks count where it has
-// taken the functions over.
-#include <atomic>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
-#include <optional>
-
+// `run` allocates nothing.
 #include "test/catch.hpp"
+#include "test/support/allocations.hpp"
 #include "test/support/case.hpp"
 #include "test/support/options.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MLA_PROLOG_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MLA_PROLOG_TEST_SANITIZED 1
-#endif
-#endif
-#ifndef MLA_PROLOG_TEST_SANITIZED
-#define MLA_PROLOG_TEST_SANITIZED 0
-#endif
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-}  // namespace
-
-#if MLA_PROLOG_TEST_SANITIZED
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*, std::size_t),
-                                                         void (*free_hook)(const volatile void*));
-#elif defined(__GLIBC__)
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* old, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-
-void* malloc(std::size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* old, std::size_t size) {
-  ++allocations;
-  return __libc_realloc(old, size);
-}
-void* memalign(std::size_t alignment, std::size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  ++allocations;
-  *out = __libc_memalign(alignment, size);
-  return *out == nullptr ? 12 /* ENOMEM */ : 0;
-}
-}
-#endif
 
 namespace mla_prolog::test {
 namespace {
 
-// Whether allocations are counted at all.
-bool counting() {
-#if MLA_PROLOG_TEST_SANITIZED
-  static const bool installed =
-      __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { ++allocations; },
-                                                [](const volatile void*) {}) != 0;
-  static_cast<void>(installed);
-#endif
-  const long before = allocations;
-  void* volatile block = std::malloc(16);
-  std::free(block);
-  return allocations > before;
-}
-
 long allocations_of_run(const Plan& plan, const Case& c, const GuardedMemory& workspace) {
   const Tensors tensors = c.tensors();
-  const long before = allocations;
+  const long before = allocations();
   const Status status = run(plan, tensors, workspace.data(), workspace.size());
-  const long after = allocations;
+  const long after = allocations();
   REQUIRE(status.ok());
   return after - before;
 }
@@ -95,7 +20,7 @@ long allocations_of_run(const Plan& plan, const Case& c, const GuardedMemory& wo
 
 TEST_CASE("run allocates nothing on one thread, from the first call on, in every scenario") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
-  if (!counting()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
+  if (!counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
   std::size_t next_mode = 0;
   for_each_case(32, [&](Rng& rng) {
     SpecChoices choices;
@@ -113,7 +38,7 @@ TEST_CASE("run allocates nothing on one thread, from the first call on, in every
 
 TEST_CASE("run allocates nothing on several threads once the OpenMP team exists") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
-  if (!counting()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
+  if (!counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
   for_each_case(16, [&](Rng& rng) {
     const Case c(random_spec(rng));
     PlanOptions options = options_under_test();
@@ -128,17 +53,17 @@ TEST_CASE("run allocates nothing on several threads once the OpenMP team exists"
 
 TEST_CASE("a refused run allocates nothing") {
   if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
-  if (!counting()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
+  if (!counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
   for_each_case(8, [&](Rng& rng) {
     const Case c(random_spec(rng));
     const Plan plan = make_test_plan(c, options_under_test());
     const GuardedMemory workspace(plan.workspace_bytes(), Plan::kWorkspaceAlignment);
     Tensors tensors = c.tensors();
     tensors.weight_uk = nullptr;
-    const long before = allocations;
+    const long before = allocations();
     const Status null_tensor = run(plan, tensors, workspace.data(), workspace.size());
     const Status null_workspace = run(plan, c.tensors(), nullptr, 0);
-    CHECK(allocations == before);
+    CHECK(allocations() == before);
     CHECK_FALSE(null_tensor.ok());
     CHECK_FALSE(null_workspace.ok());
   });

@@ -1,4 +1,5 @@
 // compare: one case on two backends, and how far apart their results are. The way to check a device against the CPU.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -32,9 +33,25 @@ struct Comparison {
   }
 };
 
-// Both plans of a scenario. A device computes by the arithmetic of its generation; the other side follows.
-std::vector<Plan> plan_both(const Options& options, const Problem& problem, Profile profile,
-                            const std::string& scenario) {
+// What the device's generation does not have.
+struct NotRun {
+  ScenarioName scenario;
+  std::string reason;
+};
+
+struct Results {
+  std::vector<Comparison> comparisons;
+  std::vector<NotRun> not_run;
+
+  bool equal() const {
+    return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.equal(); });
+  }
+};
+
+// Both plans of a scenario, or why the device cannot run it when `may_lack` allows that. A device computes by the
+// arithmetic of its generation; the other side follows.
+Result<std::vector<Plan>> plan_both(const Options& options, const Problem& problem, Profile profile,
+                                    const std::string& scenario, bool may_lack) {
   std::vector<PlanOptions> choices;
   for (const std::string& backend : options.backends) {
     choices.push_back(plan_options({.backend = backend, .threads = options.threads}));
@@ -42,6 +59,10 @@ std::vector<Plan> plan_both(const Options& options, const Problem& problem, Prof
     choices.back().profile = profile;
   }
   const std::size_t leading = choices[1].backend == Backend::ascend ? 1 : 0;
+  if (may_lack && choices[leading].backend == Backend::ascend) {
+    const Result<Plan> plan = make_plan(problem, choices[leading]);
+    if (!plan.ok() && plan.error().status.rule == Rule::option_unavailable) return plan.error();
+  }
   const Plan first = plan_or_throw(problem, choices[leading], scenario);
   choices[1 - leading].profile = first.profile();
   const Plan second = plan_or_throw(problem, choices[1 - leading], scenario);
@@ -86,12 +107,23 @@ void print_text(const Comparison& comparison, const Options& options) {
   }
 }
 
-nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons, const Options& options) {
+void print_summary(const Results& results) {
+  std::cout << "\n";
+  for (const NotRun& missing : results.not_run) {
+    std::cout << "scenario " << missing.scenario.text() << ": not run: " << missing.reason << "\n";
+  }
+  std::cout << "summary: " << results.comparisons.size() << " scenarios, "
+            << (results.equal() ? "all equal" : "not all equal");
+  if (!results.not_run.empty()) std::cout << "; " << results.not_run.size() << " not run";
+  std::cout << "\n";
+}
+
+nlohmann::ordered_json to_json(const Results& results, const Options& options) {
   nlohmann::ordered_json document;
   document["command"] = "compare";
   document["backends"] = options.backends;
   document["scenarios"] = nlohmann::ordered_json::array();
-  for (const Comparison& comparison : comparisons) {
+  for (const Comparison& comparison : results.comparisons) {
     nlohmann::ordered_json scenario;
     scenario["scenario"] = comparison.scenario.text();
     scenario["profile"] = to_string(comparison.profile);
@@ -110,6 +142,10 @@ nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons, const
     }
     document["scenarios"].push_back(scenario);
   }
+  document["not_run"] = nlohmann::ordered_json::array();
+  for (const NotRun& missing : results.not_run) {
+    document["not_run"].push_back({{"scenario", missing.scenario.text()}, {"reason", missing.reason}});
+  }
   return document;
 }
 
@@ -117,29 +153,33 @@ int execute(const Options& options) {
   const RunSetting setting = resolve(options.request);
   RunInputs inputs(options.request, setting);
   Progress progress;
-  std::vector<Comparison> comparisons;
+  Results results;
   std::optional<Operands> first;
-  bool all_equal = true;
   for (const ScenarioName& scenario : setting.scenarios) {
     progress.show(scenario.text());
     const Problem problem = inputs.problem(scenario);
-    const std::vector<Plan> plans = plan_both(options, problem, setting.profile, "scenario " + scenario.text());
+    const Result<std::vector<Plan>> both =
+        plan_both(options, problem, setting.profile, "scenario " + scenario.text(), !setting.single());
+    progress.clear();
+    if (!both.ok()) {
+      results.not_run.push_back({scenario, both.error().message});
+      continue;
+    }
+    const std::vector<Plan>& plans = both.value();
     first = inputs.make(scenario, problem, plans[0].profile(), first ? &*first : nullptr);
     Operands second = copy_of(*first);
     run_once(plans[0], *first, options.backends[0]);
     run_once(plans[1], second, options.backends[1]);
-    comparisons.push_back({scenario, plans[0].profile(), agreement_of(*first, second)});
-    all_equal = all_equal && comparisons.back().equal();
-    progress.clear();
-    if (!options.json) print_text(comparisons.back(), options);
+    results.comparisons.push_back({scenario, plans[0].profile(), agreement_of(*first, second)});
+    if (!options.json) print_text(results.comparisons.back(), options);
   }
+  if (results.comparisons.empty()) throw UsageError(results.not_run.front().reason);
   if (options.json) {
-    print_json(to_json(comparisons, options));
+    print_json(to_json(results, options));
   } else {
-    std::cout << "\nsummary: " << comparisons.size() << " scenarios, " << (all_equal ? "all equal" : "not all equal")
-              << "\n";
+    print_summary(results);
   }
-  return all_equal ? kExitFine : kExitCheckFailed;
+  return results.equal() ? kExitFine : kExitCheckFailed;
 }
 
 }  // namespace

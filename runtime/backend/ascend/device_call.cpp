@@ -138,42 +138,58 @@ void add_placeholders(const Problem& problem, Resources& resources, std::array<v
   }
 }
 
-void compute(const Library& library, const Problem& problem, const Tensors& host) {
+/// Where each tensor is on the device: where it was, or in a copy.
+std::array<void*, kTensorCount> to_device(const Library& library, const Problem& problem, const Tensors& tensors,
+                                          Memory memory, Resources& resources) {
+  std::array<void*, kTensorCount> data{};
+  for (const TensorId id : all_tensors()) {
+    const std::size_t bytes = problem[id].extent_bytes();
+    if (!problem[id].present() || bytes == 0) continue;
+    void*& there = data[static_cast<std::size_t>(id)];
+    if (memory == Memory::device) {
+      there = const_cast<void*>(tensors.get(id));  // CANN has no const
+      continue;
+    }
+    there = resources.allocate(bytes);
+    if (!is_output(id) && tensors.get(id) != nullptr) {
+      require(library.memcpy(there, bytes, tensors.get(id), bytes, kHostToDevice), "aclrtMemcpy");
+    }
+  }
+  return data;
+}
+
+void to_host(const Library& library, const Problem& problem, const std::array<void*, kTensorCount>& data,
+             const Tensors& tensors) {
+  for (const TensorId id : all_tensors()) {
+    const std::size_t bytes = problem[id].extent_bytes();
+    if (!(is_output(id) || is_cache(id)) || !problem[id].present() || bytes == 0) continue;
+    // Outputs and caches are what tensors.get() may write through.
+    require(library.memcpy(const_cast<void*>(tensors.get(id)), bytes, data[static_cast<std::size_t>(id)], bytes,
+                           kDeviceToHost),
+            "aclrtMemcpy");
+  }
+}
+
+void compute(const Library& library, const Problem& problem, const Tensors& tensors, Memory memory) {
   initialise(library);
   const DeviceGuard device(library);
   Resources resources(library);
-  std::array<void*, kTensorCount> memory{};
-  std::array<void*, kTensorCount> tensors{};
+  const std::array<void*, kTensorCount> data = to_device(library, problem, tensors, memory, resources);
+  std::array<void*, kTensorCount> handles{};
   for (const TensorId id : all_tensors()) {
     const auto i = static_cast<std::size_t>(id);
-    const TensorDesc& desc = problem[id];
-    if (!desc.present()) continue;
-    const std::size_t bytes = desc.extent_bytes();
-    if (bytes > 0) {
-      memory[i] = resources.allocate(bytes);
-      if (!is_output(id) && host.get(id) != nullptr) {
-        require(library.memcpy(memory[i], bytes, host.get(id), bytes, kHostToDevice), "aclrtMemcpy");
-      }
-    }
-    tensors[i] = resources.make_tensor(desc, memory[i]);
+    if (problem[id].present()) handles[i] = resources.make_tensor(problem[id], data[i]);
   }
-  if (library.legacy_interface) add_placeholders(problem, resources, tensors);
+  if (library.legacy_interface) add_placeholders(problem, resources, handles);
   std::uint64_t workspace_bytes = 0;
-  require(phase_one(library, problem, tensors, workspace_bytes, resources.executor),
+  require(phase_one(library, problem, handles, workspace_bytes, resources.executor),
           "aclnnMlaPrologV3WeightNzGetWorkspaceSize");
   void* workspace = workspace_bytes == 0 ? nullptr : resources.allocate(workspace_bytes);
   require(library.phase_two(workspace, workspace_bytes, resources.executor, resources.stream),
           "aclnnMlaPrologV3WeightNz");
   resources.executor = nullptr;  // phase two took it
   require(library.synchronize_stream(resources.stream), "aclrtSynchronizeStream");
-  for (const TensorId id : all_tensors()) {
-    const std::size_t bytes = problem[id].extent_bytes();
-    if (!(is_output(id) || is_cache(id)) || !problem[id].present() || bytes == 0) continue;
-    // Outputs and caches are what host.get() may write through.
-    require(library.memcpy(const_cast<void*>(host.get(id)), bytes, memory[static_cast<std::size_t>(id)], bytes,
-                           kDeviceToHost),
-            "aclrtMemcpy");
-  }
+  if (memory == Memory::host) to_host(library, problem, data, tensors);
 }
 
 Status failed(const char* function, int status) {
@@ -189,7 +205,7 @@ Status failed(const char* function, int status) {
 
 Status DeviceCall::run(const Tensors& tensors) const noexcept {
   try {
-    compute(*library_, problem_, tensors);
+    compute(*library_, problem_, tensors, memory_);
     return {};
   } catch (const Failure& failure) {
     return failed(failure.function, failure.status);
@@ -202,7 +218,8 @@ std::string DeviceCall::describe() const {
   const char* soc = library_->soc_name();
   return "ascend " + std::string(soc == nullptr ? "?" : soc) + ", CANN " + library_->version +
          (library_->legacy_interface ? ", interface before 8.5.0.alpha003" : "") +
-         (library_->emulated ? ", emulated" : "") + "\n";
+         (library_->emulated ? ", emulated" : "") + (memory_ == Memory::device ? ", tensors in device memory" : "") +
+         "\n";
 }
 
 Profile profile_of(const Library& library) {

@@ -1,21 +1,23 @@
-// One computation on an Ascend device, with tensors in host memory.
+// One computation on an Ascend device, with tensors in host or device memory.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "mla_prolog/plan.hpp"
 #include "mla_prolog/problem.hpp"
 #include "mla_prolog/status.hpp"
 #include "runtime/backend/ascend/library.hpp"
 
 namespace mla_prolog::ascend {
 
-/// Copies the inputs to the device, runs both phases, waits, copies outputs and caches back; nothing is written on
-/// failure. A failure has the rule `backend_failed`, the CANN function's name as parameter, and its status as value.
+/// Runs both phases on a stream of its own and waits. From host memory the inputs are copied to the device, outputs and
+/// caches back; nothing is written on failure. Tensors in device memory are taken where they are. A failure has the
+/// rule `backend_failed`, the CANN function's name as parameter, and its status as value.
 class DeviceCall {
  public:
-  DeviceCall(std::shared_ptr<const Library> library, const Problem& problem)
-      : library_(std::move(library)), problem_(problem) {}
+  DeviceCall(std::shared_ptr<const Library> library, const Problem& problem, Memory memory)
+      : library_(std::move(library)), problem_(problem), memory_(memory) {}
 
   Status run(const Tensors& tensors) const noexcept;
   std::string describe() const;
@@ -23,6 +25,7 @@ class DeviceCall {
  private:
   std::shared_ptr<const Library> library_;
   Problem problem_;
+  Memory memory_;
 };
 
 /// Whether the device can be used, beyond its libraries being there; empty when it can, else why not. `problem` null:

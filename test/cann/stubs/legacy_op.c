@@ -1,5 +1,6 @@
 /* An operator library with the interface before 8.5.0.alpha003: one more parameter, a tensor wanted for every optional
- * output. Passes the call on to the current one. STUB_PHASE_TWO_STATUS in the environment makes phase two fail. */
+ * output. Passes the call on to the current one. STUB_PHASE_TWO_STATUS in the environment makes phase two fail,
+ * STUB_EPSILON replaces the epsilon of c^Q: a device that computes something else. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,8 @@ __attribute__((visibility("default"))) int32_t aclnnMlaPrologV3WeightNzGetWorksp
     T q_nope, T query_norm, T q_norm, uint64_t* workspace, void** executor) {
   current_fn next = (current_fn)(intptr_t)current("aclnnMlaPrologV3WeightNzGetWorkspaceSize");
   if (next == NULL || q_nope == NULL || query_norm == NULL || q_norm == NULL) return 161001;
+  const char* epsilon = getenv("STUB_EPSILON");
+  if (epsilon != NULL) ecq = atof(epsilon);
   if (kvq != 1) q_nope = NULL;
   if (!query_norm_flag) query_norm = NULL;
   if (!query_norm_flag || w == 0) q_norm = NULL;

@@ -1,0 +1,81 @@
+// Every allocation function of this process counts; a sanitizer's own hooks count where it has taken the functions
+// over.
+#include "test/support/allocations.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MLA_PROLOG_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MLA_PROLOG_TEST_SANITIZED 1
+#endif
+#endif
+#ifndef MLA_PROLOG_TEST_SANITIZED
+#define MLA_PROLOG_TEST_SANITIZED 0
+#endif
+
+namespace {
+
+std::atomic<long> count{0};
+
+}  // namespace
+
+#if MLA_PROLOG_TEST_SANITIZED
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*, std::size_t),
+                                                         void (*free_hook)(const volatile void*));
+#elif defined(__GLIBC__)
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* old, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) {
+  ++count;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t number, std::size_t size) {
+  ++count;
+  return __libc_calloc(number, size);
+}
+void* realloc(void* old, std::size_t size) {
+  ++count;
+  return __libc_realloc(old, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  ++count;
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++count;
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  ++count;
+  *out = __libc_memalign(alignment, size);
+  return *out == nullptr ? 12 /* ENOMEM */ : 0;
+}
+}
+#endif
+
+namespace mla_prolog::test {
+
+long allocations() { return count; }
+
+bool counts_allocations() {
+#if MLA_PROLOG_TEST_SANITIZED
+  static const bool installed =
+      __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { ++count; },
+                                                [](const volatile void*) {}) != 0;
+  static_cast<void>(installed);
+#endif
+  const long before = count;
+  void* volatile block = std::malloc(16);
+  std::free(block);
+  return count > before;
+}
+
+}  // namespace mla_prolog::test
