@@ -12,19 +12,29 @@
 
 namespace mla_prolog {
 
+// What one thread does with operands of one type.
+struct MatmulRates {
+  double macs;             // per second
+  double decode_panel;     // seconds a weight, once for all tokens of a tile
+  double decode_in_place;  // seconds a weight, for each group of tokens
+  double packed_elements;  // of the left operand, per second
+};
+
 // What the model knows of the machine. Rates are per thread.
 struct MachineModel {
   double read_bytes = 13e9;          // per second, cold
   double shared_read_bytes = 400e9;  // per second, all threads together
-  double float_macs = 52e9;
-  double int8_macs = 210e9;
-  double decoded_weights = 4e9;   // weights per second that a panel costs beyond its multiplications
-  double packed_elements = 1e9;   // left-operand elements per second
+  MatmulRates bf16{};
+  MatmulRates int8{};
+  MatmulRates float8{};  // E4M3, HiF8
+  MatmulRates mx{};
+  double narrow_tile = 1.4;       // how much longer multiplications take with less than two vectors of columns
   double row_elements = 2e9;      // elements of the row steps per second
   double cached_bytes = 20e9;     // per second, what another thread has just written
   double barrier_seconds = 5e-7;  // for each doubling of the threads
 
   static MachineModel of(Isa isa);
+  const MatmulRates& rates(Operand operand) const;
   double barrier(int threads) const;
 };
 
@@ -52,12 +62,10 @@ class CostModel {
   double ideal_seconds(int threads) const;
 
  private:
-  struct Weights;
-  Cost matmul(const Weights& weights, int threads, double tokens, double columns, double k,
-              std::int64_t block_tokens) const;
-  Weights x_weights() const;
-  Weights cq_weights() const;
-  Weights uk_weights() const;
+  Cost matmul(Operand operand, int threads, double tokens, double columns, double k, std::int64_t block_tokens) const;
+  // Packing a left operand.
+  double pack_seconds(Operand operand, double elements) const;
+  double head_rows_seconds(double rows) const;
   Cost heads(int threads, double tokens, double heads, std::int64_t block_tokens) const;
 
   Layer layer_;

@@ -9,8 +9,16 @@ namespace {
 
 using cpu::MatmulPlan;
 
-// Up to here the left operand of a stage stays in the second-level cache while weights stream past it.
-constexpr std::int64_t kMaxBlockTokens = 240;
+// Tall blocks decode weights seldom; but c^Q as left operand of a head is to stay near the thread, and so are the
+// results of a head, which are about as wide in all scenarios.
+constexpr std::int64_t kMaxLeftBytes = 1600 * 1024;
+constexpr std::int64_t kMaxBlockTokens = 512;
+
+std::int64_t max_block_tokens(const Layer& layer, const kernels::GemmKernels& kernels) {
+  const std::size_t row = kernels[cpu::gemm_type(layer.cq_operand)].x_bytes(1, layer.hcq);
+  return std::clamp<std::int64_t>(kMaxLeftBytes / static_cast<std::int64_t>(row), 1, kMaxBlockTokens);
+}
+
 // Columns that the kernels decode together.
 constexpr std::int64_t kWideColumns = 64;
 
@@ -95,9 +103,9 @@ class Divider {
     std::vector<Schedule> candidates;
     for (const bool by_k : choices(schedule, options_.split_k, layer_.he > kernels::kGemmChunk)) {
       const std::int64_t k_unit = by_k ? kernels::kGemmChunk : layer_.he;
-      const MatmulPlan matmul(kernels_, layer_.x_operand, tokens, layer_.he, by_k ? k_unit : 0);
-      for (const bool by_tokens : choices(schedule, options_.split_tokens, tokens > matmul.group())) {
-        for (const bool share : choices(schedule, options_.share_left)) {
+      for (const bool share : choices(schedule, options_.share_left)) {
+        const MatmulPlan matmul(kernels_, layer_.x_operand, tokens, layer_.he, by_k || share ? kernels::kGemmChunk : 0);
+        for (const bool by_tokens : choices(schedule, options_.split_tokens, tokens > matmul.group())) {
           for (const std::int64_t unit : {kWideColumns, matmul.panel_columns()}) {
             if (schedule.crew == 1 && unit != kWideColumns) continue;
             Schedule candidate = schedule;
@@ -118,12 +126,12 @@ class Divider {
 
   std::vector<Schedule> queries(const Schedule& schedule) const {
     const std::int64_t tokens = schedule.max_block_tokens();
-    const MatmulPlan query(kernels_, layer_.cq_operand, tokens, layer_.hcq);
     const MatmulPlan absorb(kernels_, Operand::bf16, tokens, layer_.d);
     // Between the stages of split heads lie results of all heads in memory: only where heads do not go round.
     const bool few_heads = layer_.n < schedule.crew || options_.split_heads.value_or(false);
     std::vector<Schedule> candidates;
     for (const bool share : choices(schedule, options_.share_left)) {
+      const MatmulPlan query(kernels_, layer_.cq_operand, tokens, layer_.hcq, share ? kernels::kGemmChunk : 0);
       Schedule packed = schedule;
       if (share) packed.add(Stage::pack_cq, left_grid(query, layer_.hcq));
       for (const bool by_tokens : choices(schedule, options_.split_tokens, tokens > query.group())) {
@@ -168,7 +176,7 @@ Schedule make_schedule(const Layer& layer, const kernels::GemmKernels& kernels, 
                        int threads, const ScheduleOptions& options) {
   const CostModel model(layer, kernels, machine);
   const Divider divider(layer, kernels, model, options);
-  const std::int64_t highest = options.block_tokens > 0 ? options.block_tokens : kMaxBlockTokens;
+  const std::int64_t highest = options.block_tokens > 0 ? options.block_tokens : max_block_tokens(layer, kernels);
   const bool forced = options.groups > 0 && threads % options.groups == 0 && options.groups <= layer.tokens;
   Schedule best;
   for (int groups = 1; groups <= threads; ++groups) {

@@ -20,10 +20,12 @@ std::int64_t head_columns(const Layer& layer, const MatmulPlan& query) {
 
 }  // namespace
 
+// What a crew packs or sums chunk by chunk has the chunks of contract.md section 2.
 Matmuls::Matmuls(const Layer& layer, const kernels::GemmKernels& kernels, const Schedule& schedule)
     : project(kernels, layer.x_operand, schedule.max_block_tokens(), layer.he,
-              schedule.planes() > 1 ? schedule.grid(Stage::project, 1).k_unit : 0),
-      query(kernels, layer.cq_operand, schedule.max_block_tokens(), layer.hcq),
+              schedule.planes() > 1 || schedule.has(Stage::pack_x) ? kernels::kGemmChunk : 0),
+      query(kernels, layer.cq_operand, schedule.max_block_tokens(), layer.hcq,
+            schedule.has(Stage::pack_cq) ? kernels::kGemmChunk : 0),
       absorb(kernels, Operand::bf16, schedule.max_block_tokens(), layer.d),
       absorb_columns(absorb.packed() ? kPackedAbsorbColumns : kHckv) {}
 
