@@ -20,7 +20,8 @@ struct MatmulRates {
   double packed_elements;  // of the left operand, per second
 };
 
-// What the model knows of the machine. Rates are per thread.
+// What the model knows of the machine. Rates are per thread. Those of matmuls were measured for the larger x86 sets
+// (`of`), the others are assumptions.
 struct MachineModel {
   double read_bytes = 13e9;          // per second, cold
   double shared_read_bytes = 400e9;  // per second, all threads together

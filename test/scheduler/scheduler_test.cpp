@@ -1,5 +1,6 @@
 // The optimised backend against the reference backend: the same bytes for every scenario, profile, instruction set,
 // number of threads, block height, crew size, and split of the tokens.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,7 +204,7 @@ TEST_CASE("every way to divide the stages among a crew gives the same bits") {
   }
 }
 
-TEST_CASE("more threads than heads, tokens or columns have units") {
+TEST_CASE("more threads than heads, tokens or columns have units", "[threads]") {
   for (const Scenario& scenario : {Scenario{0, 0}, Scenario{1, 2}, Scenario{2, 3}, Scenario{3, 3}, Scenario{4, 1}}) {
     for (const std::int64_t tokens : {1, 9}) {
       ProblemConfig config = small_config(scenario, tokens);
@@ -220,7 +221,8 @@ TEST_CASE("more threads than heads, tokens or columns have units") {
   }
 }
 
-TEST_CASE("a team smaller than planned works as one crew with the same bits") {
+// With OMP_THREAD_LIMIT the team is smaller than planned, too, but not one thread.
+TEST_CASE("a team smaller than planned works as one crew with the same bits", "[threads]") {
   const Problem problem = describe(small_config({2, 1}, 33));
   OperatorData data(problem, 23, false);
   const Plan reference = plan_of(problem, Backend::reference, Isa::automatic, 1);
@@ -230,16 +232,42 @@ TEST_CASE("a team smaller than planned works as one crew with the same bits") {
     for (const bool split : {false, true}) {
       const ScheduleOptions options{.groups = 2, .split_k = split, .share_left = split, .split_heads = split};
       const auto executor = make_cpu_executor(reference.data().layer, *set, 8, options);
-      std::vector<std::byte> got;
+      INFO(set->name << (split ? " split" : ""));
+      CHECK(difference(problem, run_executor(reference, *executor, data, slots), want) == "");
+      Buffer workspace(executor->workspace_bytes());
+      data.reset();
 #pragma omp parallel num_threads(2)
       {
 #pragma omp single
-        got = run_executor(reference, *executor, data, slots);
+        executor->execute(data.tensors(), slots.data(), workspace.data());
       }
-      INFO(set->name << (split ? " split" : ""));
-      CHECK(difference(problem, got, want) == "");
+      CHECK(difference(problem, data.written(), want) == "");
     }
   }
+}
+
+TEST_CASE("plans take as many threads as the affinity mask has") {
+#if defined(__linux__) && defined(_OPENMP)
+  const Problem problem = describe(small_config({0, 0}, 3));
+  int planned = 0;
+  bool pinned = false;
+  std::thread([&] {  // the mask is the thread's own
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) != 0) return;
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &mask)) ++cpu;
+    CPU_ZERO(&mask);
+    CPU_SET(cpu, &mask);
+    pinned = sched_setaffinity(0, sizeof mask, &mask) == 0;
+    const Result<Plan> plan = make_plan(problem);
+    if (plan.ok()) planned = plan->threads();
+  })
+      .join();
+  if (!pinned) MLA_PROLOG_SKIP("the affinity mask cannot be changed here");
+  CHECK(planned == 1);
+#else
+  MLA_PROLOG_SKIP("needs Linux and OpenMP");
+#endif
 }
 
 TEST_CASE("relaxed dimensions whose heads begin inside a panel") {
