@@ -3,6 +3,7 @@
 
 #include "mla_prolog/blocks.hpp"
 #include "mla_prolog/convert.hpp"
+#include "mla_prolog/explain.hpp"
 #include "mla_prolog/plan.hpp"
 #include "mla_prolog/problem.hpp"
 #include "mla_prolog/status.hpp"

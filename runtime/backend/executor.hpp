@@ -6,6 +6,8 @@
 #include <string>
 
 #include "mla_prolog/tensor.hpp"
+#include "runtime/scheduler/recorder.hpp"
+#include "runtime/scheduler/simulation.hpp"
 
 namespace mla_prolog {
 
@@ -21,6 +23,14 @@ class Executor {
   virtual void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace) const noexcept = 0;
   // Lines for Plan::describe.
   virtual std::string describe() const = 0;
+
+  // What `explain` tells. Backends that follow no schedule have none, and record nothing.
+  virtual const Schedule* schedule() const noexcept { return nullptr; }
+  virtual Simulation simulation() const { return {}; }
+  virtual void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
+                                Recorder& /*recorder*/) const noexcept {
+    execute(tensors, slot, workspace);
+  }
 
  protected:
   Executor() = default;

@@ -5,6 +5,7 @@
 #include "mla_prolog/plan.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
+#include "runtime/plan/recording.hpp"
 #include "runtime/problem/alignment.hpp"
 
 namespace mla_prolog {
@@ -138,10 +139,8 @@ SlotMap slot_map(const Layer& layer, const Tensors& tensors) {
           .actual_seq_len = static_cast<const std::int32_t*>(tensors.actual_seq_len)};
 }
 
-}  // namespace
-
-Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes) noexcept {
-  const detail::PlanData& data = plan.data();
+Status run_checked(const detail::PlanData& data, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
+                   Recorder* recorder) noexcept {
   if (data.executor == nullptr && data.device == nullptr) return {};
   Status status = check_workspace(data, workspace, workspace_bytes);
   if (status.ok()) status = check_pointers(data, tensors);
@@ -158,8 +157,27 @@ Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_
     slots = scratch;
   }
   if (data.device != nullptr) return data.device->run(tensors);
-  data.executor->execute(tensors, slots, bytes + data.slot_bytes);
+  if (recorder != nullptr) {
+    data.executor->execute_recorded(tensors, slots, bytes + data.slot_bytes, *recorder);
+  } else {
+    data.executor->execute(tensors, slots, bytes + data.slot_bytes);
+  }
   return {};
+}
+
+}  // namespace
+
+Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes) noexcept {
+  return run_checked(plan.data(), tensors, workspace, workspace_bytes, nullptr);
+}
+
+Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
+           Recording& recording) noexcept {
+  Recording::Impl& impl = recording.impl();
+  const auto begin = Recorder::Clock::now();
+  const Status status = run_checked(plan.data(), tensors, workspace, workspace_bytes, impl.recorder.get());
+  impl.elapsed = Recorder::Clock::now() - begin;
+  return status;
 }
 
 }  // namespace mla_prolog

@@ -7,7 +7,7 @@ using namespace mla_prolog::test;
 
 TEST_CASE("help and version work everywhere") {
   const std::string version = std::string("mla-prolog ") + mla_prolog::version() + "\n";
-  for (const std::string command : {"", "run", "verify", "check", "convert", "info"}) {
+  for (const std::string command : {"", "run", "verify", "check", "convert", "explain", "info"}) {
     std::vector<std::string> arguments;
     if (!command.empty()) arguments.push_back(command);
     arguments.emplace_back("--help");

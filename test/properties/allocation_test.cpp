@@ -1,4 +1,5 @@
 // `run` allocates nothing.
+#include "mla_prolog/explain.hpp"
 #include "test/catch.hpp"
 #include "test/support/allocations.hpp"
 #include "test/support/case.hpp"
@@ -48,6 +49,27 @@ TEST_CASE("run allocates nothing on several threads once the OpenMP team exists"
     INFO(c.spec().to_string());
     allocations_of_run(plan, c, workspace);  // the runtime makes its team
     CHECK(allocations_of_run(plan, c, workspace) == 0);
+  });
+}
+
+TEST_CASE("noting the times of a run allocates nothing either") {
+  if (const std::string reason = options_unavailable(); !reason.empty()) MLA_PROLOG_SKIP(reason);
+  if (!counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be counted with this C library");
+  for_each_case(8, [&](Rng& rng) {
+    const Case c(random_spec(rng));
+    PlanOptions options = options_under_test();
+    options.threads = 2;
+    const Plan plan = make_test_plan(c, options);
+    const GuardedMemory workspace(plan.workspace_bytes(), Plan::kWorkspaceAlignment);
+    Recording recording(plan);
+    INFO(c.spec().to_string());
+    allocations_of_run(plan, c, workspace);  // the runtime makes its team
+    const Tensors tensors = c.tensors();
+    const long before = allocations();
+    const Status status = run(plan, tensors, workspace.data(), workspace.size(), recording);
+    CHECK(allocations() == before);
+    CHECK(status.ok());
+    CHECK(recording.tiles().empty() == explain(plan).tiles.empty());
   });
 }
 

@@ -1,5 +1,6 @@
 // The optimised backend against the reference backend: the same bytes for every scenario, profile, instruction set,
 // number of threads, block height, crew size, and split of the tokens.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,116 @@ TEST_CASE("block heights and crews do not change a bit") {
       }
     }
   }
+}
+
+TEST_CASE("every way to divide the stages among a crew gives the same bits") {
+  struct Size {
+    std::int64_t tokens, heads;
+  };
+  for (const Scenario& scenario : {Scenario{0, 0}, Scenario{2, 1}, Scenario{3, 1}, Scenario{4, 3}, Scenario{5, 1}}) {
+    for (const Size& size : {Size{1, 1}, Size{3, 5}, Size{29, 2}}) {
+      ProblemConfig config = small_config(scenario, size.tokens);
+      config.he = 1568;  // four chunks, the last one short
+      config.hcq = 576;
+      config.n = size.heads;
+      config.d = 48;  // heads begin inside a panel
+      if (size.heads % 2 == 1) config.d = 64;
+      const Problem problem = describe(config);
+      OperatorData data(problem, 21, false);
+      const Plan reference = plan_of(problem, Backend::reference, Isa::automatic, 2);
+      const auto want = run_plan(reference, data);
+      const auto slots = slots_of(size.tokens);
+      for (const kernels::KernelSet* set : usable_sets()) {
+        for (int choice = 0; choice < 16; ++choice) {
+          // Each crew size with some of the choices, the largest with the fewest: its barriers take long on few cores.
+          for (const int threads : {2, 3, 7, 16, 128}) {
+            if (threads > 7 && choice % 3 != 0) continue;
+            if (threads > 16 && (choice % 6 != 3 || set != usable_sets().back())) continue;
+            const ScheduleOptions options{.block_tokens = choice % 5 == 0 ? 10 : 0,
+                                          .groups = 1,
+                                          .split_k = (choice & 1) != 0,
+                                          .split_tokens = (choice & 2) != 0,
+                                          .share_left = (choice & 4) != 0,
+                                          .split_heads = (choice & 8) != 0};
+            const auto executor = make_cpu_executor(reference.data().layer, *set, threads, options);
+            INFO("w" << scenario.weight_mode << "kv" << scenario.cache_mode << " " << set->name << " threads "
+                     << threads << " tokens " << size.tokens << "\n"
+                     << executor->describe());
+            CHECK(executor->schedule()->has(Stage::heads) != *options.split_heads);
+            CHECK((executor->schedule()->planes() > 1) == *options.split_k);
+            CHECK(executor->schedule()->has(Stage::pack_x) == *options.share_left);
+            CHECK(difference(problem, run_executor(reference, *executor, data, slots), want) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("more threads than heads, tokens or columns have units", "[threads]") {
+  for (const Scenario& scenario : {Scenario{0, 0}, Scenario{1, 2}, Scenario{2, 3}, Scenario{3, 3}, Scenario{4, 1}}) {
+    for (const std::int64_t tokens : {1, 9}) {
+      ProblemConfig config = small_config(scenario, tokens);
+      config.n = 1;
+      const Problem problem = describe(config);
+      OperatorData data(problem, 22, false);
+      const auto want = run_plan(plan_of(problem, Backend::reference, Isa::automatic, 2), data);
+      if (usable_sets().empty()) return;
+      for (const int threads : {1, 2, 3, 7, 16, 128}) {
+        INFO("w" << scenario.weight_mode << "kv" << scenario.cache_mode << " T " << tokens << " threads " << threads);
+        CHECK(difference(problem, run_plan(plan_of(problem, Backend::cpu, Isa::automatic, threads), data), want) == "");
+      }
+    }
+  }
+}
+
+// With OMP_THREAD_LIMIT the team is smaller than planned, too, but not one thread.
+TEST_CASE("a team smaller than planned works as one crew with the same bits", "[threads]") {
+  const Problem problem = describe(small_config({2, 1}, 33));
+  OperatorData data(problem, 23, false);
+  const Plan reference = plan_of(problem, Backend::reference, Isa::automatic, 1);
+  const auto want = run_plan(reference, data);
+  const auto slots = slots_of(33);
+  for (const kernels::KernelSet* set : usable_sets()) {
+    for (const bool split : {false, true}) {
+      const ScheduleOptions options{.groups = 2, .split_k = split, .share_left = split, .split_heads = split};
+      const auto executor = make_cpu_executor(reference.data().layer, *set, 8, options);
+      INFO(set->name << (split ? " split" : ""));
+      CHECK(difference(problem, run_executor(reference, *executor, data, slots), want) == "");
+      Buffer workspace(executor->workspace_bytes());
+      data.reset();
+#pragma omp parallel num_threads(2)
+      {
+#pragma omp single
+        executor->execute(data.tensors(), slots.data(), workspace.data());
+      }
+      CHECK(difference(problem, data.written(), want) == "");
+    }
+  }
+}
+
+TEST_CASE("plans take as many threads as the affinity mask has") {
+#if defined(__linux__) && defined(_OPENMP)
+  const Problem problem = describe(small_config({0, 0}, 3));
+  int planned = 0;
+  bool pinned = false;
+  std::thread([&] {  // the mask is the thread's own
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) != 0) return;
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &mask)) ++cpu;
+    CPU_ZERO(&mask);
+    CPU_SET(cpu, &mask);
+    pinned = sched_setaffinity(0, sizeof mask, &mask) == 0;
+    const Result<Plan> plan = make_plan(problem);
+    if (plan.ok()) planned = plan->threads();
+  })
+      .join();
+  if (!pinned) MLA_PROLOG_SKIP("the affinity mask cannot be changed here");
+  CHECK(planned == 1);
+#else
+  MLA_PROLOG_SKIP("needs Linux and OpenMP");
+#endif
 }
 
 TEST_CASE("relaxed dimensions whose heads begin inside a panel") {

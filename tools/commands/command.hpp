@@ -28,6 +28,7 @@ Command add_verify(CLI::App& program);
 Command add_check(CLI::App& program);
 Command add_compare(CLI::App& program);
 Command add_convert(CLI::App& program);
+Command add_explain(CLI::App& program);
 Command add_info(CLI::App& program);
 
 /// --isa, --backend, --threads as typed.

@@ -5,11 +5,14 @@
 
 #include "mla_prolog/system.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/planned_scenario.hpp"
 #include "tools/commands/problem_options.hpp"
 #include "tools/commands/run_report.hpp"
 #include "tools/io/digest.hpp"
 #include "tools/run/inputs.hpp"
+#include "tools/run/recorded_run.hpp"
 #include "tools/run/save.hpp"
+#include "tools/run/trace.hpp"
 
 namespace mla_prolog::tools {
 namespace {
@@ -21,38 +24,6 @@ struct Options {
   std::optional<std::int64_t> reference_tokens;
   bool json = false;
 };
-
-struct PlannedScenario {
-  ScenarioName scenario;
-  Plan plan;
-};
-
-// All plans first: what cannot be done is said before anything is computed.
-std::vector<PlannedScenario> plan_all(const RunSetting& setting, const RunInputs& inputs, PlanOptions options) {
-  options.domain = Domain::relaxed;
-  options.profile = setting.profile;
-  std::vector<PlannedScenario> planned;
-  for (const ScenarioName& scenario : setting.scenarios) {
-    const Problem problem = inputs.problem(scenario);
-    try {
-      if (setting.profile == Profile::a2 && scenario.weight > 2) {
-        throw UsageError("--profile a2: has no weight mode " + std::to_string(scenario.weight) + " (scenario " +
-                         scenario.text() + ")");
-      }
-      planned.push_back({scenario, plan_or_throw(problem, options, "scenario " + scenario.text())});
-    } catch (const UsageError& error) {
-      const bool scenario_matters = setting.scenarios.size() > 1 && setting.profile == Profile::a2;
-      throw UsageError(std::string(error.what()) + (scenario_matters ? "; choose a scenario with --quant" : ""));
-    } catch (const InputError& error) {
-      throw UsageError(std::string(error.what()) + (setting.single() ? "" : "; choose a scenario with --quant"));
-    }
-    const std::size_t needed = total_bytes(problem);
-    if (needed > physical_memory()) {
-      throw UsageError("memory: tensors of " + std::to_string(needed) + " bytes do not fit into this machine's memory");
-    }
-  }
-  return planned;
-}
 
 ScenarioReport report_on(const PlannedScenario& planned, const Options& options, Operands& operands) {
   const Plan& plan = planned.plan;
@@ -76,16 +47,13 @@ ScenarioReport report_on(const PlannedScenario& planned, const Options& options,
 }
 
 int execute(const Options& options) {
-  PlanOptions plan_choice = plan_options(options.engine);
-  const auto numerics = parse<Numerics>(options.request.numerics);
-  if (!numerics) throw UsageError("--numerics " + options.request.numerics + ": is unknown; there is: strict fast");
-  plan_choice.numerics = *numerics;
-
   Progress progress;
   progress.show("reading");
   const RunSetting setting = resolve(options.request);
   RunInputs inputs(options.request, setting);
-  const std::vector<PlannedScenario> planned = plan_all(setting, inputs, plan_choice);
+  const std::vector<PlannedScenario> planned =
+      plan_all(setting, inputs, plan_options(options.engine, options.request.numerics));
+  for (const PlannedScenario& next : planned) check_memory(next.plan.problem());
   progress.show("measuring this machine");
   const Roof roof = measure_roof(planned.front().plan.isa(), planned.front().plan.threads());
   progress.clear();
@@ -103,6 +71,9 @@ int execute(const Options& options) {
     progress.show(next.scenario.text() + ": running");
     ScenarioReport report = report_on(next, options, *operands);
     if (options.request.output) save_outputs(*options.request.output, *operands);
+    if (options.request.trace) {
+      write_trace(*options.request.trace, explain(next.plan), record(next.plan, *operands, 1).tiles);
+    }
     if (compared > 0) {
       progress.show(next.scenario.text() + ": reference");
       report.reference = compare_with_reference(*operands, next.plan, compared);
@@ -129,6 +100,7 @@ Command add_run(CLI::App& program) {
   add_problem_options(*app, request);
   app->add_option("--output", request.output, "write all outputs and whole caches (one scenario only)");
   app->add_option("--save-inputs", request.save_inputs, "write all inputs (one scenario only)");
+  app->add_option("--trace", request.trace, "write a Chrome trace of the tiles of one call (one scenario only)");
   app->add_option("--numerics", request.numerics, "strict or fast")->capture_default_str();
   app->add_option("--repeat", options->repeat, "timed calls (default: several)")->check(CLI::Range(1, 1000000));
   app->add_option("--reference-tokens", options->reference_tokens,

@@ -25,20 +25,6 @@ std::string tokens_text(const RunSetting& setting) {
   return "B " + std::to_string(config.batch) + " x S " + std::to_string(config.seq);
 }
 
-std::string dims_text(const RunSetting& setting) {
-  const ProblemConfig& config = setting.config;
-  return tokens_text(setting) + ", He " + std::to_string(config.he) + ", Hcq " + std::to_string(config.hcq) + ", N " +
-         std::to_string(config.n) + ", D " + std::to_string(config.d);
-}
-
-std::string cache_text(const RunSetting& setting) {
-  std::string text(to_string(setting.config.cache_mode));
-  if (setting.paged()) {
-    text += ", " + std::to_string(setting.config.block_num) + " blocks of " + std::to_string(setting.config.block_size);
-  }
-  return text;
-}
-
 double per_second(double amount, const Timing& timing) {
   return timing.median_seconds > 0.0 ? amount / timing.median_seconds : 0.0;
 }
@@ -91,6 +77,20 @@ Json scenario_json(const ScenarioReport& report, const Roof& roof) {
 
 }  // namespace
 
+std::string dims_text(const RunSetting& setting) {
+  const ProblemConfig& config = setting.config;
+  return tokens_text(setting) + ", He " + std::to_string(config.he) + ", Hcq " + std::to_string(config.hcq) + ", N " +
+         std::to_string(config.n) + ", D " + std::to_string(config.d);
+}
+
+std::string cache_text(const RunSetting& setting) {
+  std::string text(to_string(setting.config.cache_mode));
+  if (setting.paged()) {
+    text += ", " + std::to_string(setting.config.block_num) + " blocks of " + std::to_string(setting.config.block_size);
+  }
+  return text;
+}
+
 void print_run_heading(const RunSetting& setting, const RunRequest& request, const Roof& roof) {
   std::cout << setting.source << ": " << dims_text(setting) << "; cache " << cache_text(setting) << "; seed "
             << request.seed << '\n'
@@ -133,6 +133,18 @@ void print_run_summary(const std::vector<ScenarioReport>& reports) {
             << different << " different\n";
 }
 
+Json dims_json(const RunSetting& setting) {
+  const ProblemConfig& config = setting.config;
+  return {{"he", config.he},
+          {"hcq", config.hcq},
+          {"heads", config.n},
+          {"total_heads", setting.total_heads},
+          {"nope_dim", config.d},
+          {"tokens", setting.tokens()},
+          {"batch", config.batched ? Json(config.batch) : Json(nullptr)},
+          {"seq", config.batched ? Json(config.seq) : Json(nullptr)}};
+}
+
 Json run_json(const RunSetting& setting, const RunRequest& request, const Roof& roof,
               const std::vector<ScenarioReport>& reports) {
   const ProblemConfig& config = setting.config;
@@ -141,15 +153,7 @@ Json run_json(const RunSetting& setting, const RunRequest& request, const Roof& 
   return {
       {"command", "run"},
       {"source", setting.source},
-      {"dims",
-       {{"he", config.he},
-        {"hcq", config.hcq},
-        {"heads", config.n},
-        {"total_heads", setting.total_heads},
-        {"nope_dim", config.d},
-        {"tokens", setting.tokens()},
-        {"batch", config.batched ? Json(config.batch) : Json(nullptr)},
-        {"seq", config.batched ? Json(config.seq) : Json(nullptr)}}},
+      {"dims", dims_json(setting)},
       {"cache_mode", to_string(config.cache_mode)},
       {"block_num", setting.paged() ? Json(config.block_num) : Json(nullptr)},
       {"block_size", setting.paged() ? Json(config.block_size) : Json(nullptr)},

@@ -35,6 +35,11 @@ struct ScenarioReport {
   bool differs() const noexcept { return reference && reference->difference; }
 };
 
+/// Tokens and dimensions, and the cache, for headings.
+std::string dims_text(const RunSetting& setting);
+std::string cache_text(const RunSetting& setting);
+nlohmann::ordered_json dims_json(const RunSetting& setting);
+
 void print_run_heading(const RunSetting& setting, const RunRequest& request, const Roof& roof);
 void print_scenario(const ScenarioReport& report, const RunSetting& setting, const Roof& roof);
 void print_run_summary(const std::vector<ScenarioReport>& reports);

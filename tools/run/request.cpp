@@ -254,7 +254,8 @@ void resolve_scenarios(const RunRequest& request, RunSetting& setting) {
   setting.profile = *profile;
   if (!request.quant) {
     setting.scenarios.assign(all_scenarios().begin(), all_scenarios().end());
-    for (const auto& [option, file] : {std::pair{"--output", request.output}, {"--save-inputs", request.save_inputs}}) {
+    for (const auto& [option, file] :
+         {std::pair{"--output", request.output}, {"--save-inputs", request.save_inputs}, {"--trace", request.trace}}) {
       if (file) throw UsageError(std::string(option) + ": holds one scenario; choose it with --quant");
     }
     return;

@@ -38,6 +38,7 @@ struct RunRequest {
   std::optional<std::string> input;
   std::optional<std::string> output;
   std::optional<std::string> save_inputs;
+  std::optional<std::string> trace;
   std::string numerics = "strict";
 };
 

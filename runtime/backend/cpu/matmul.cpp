@@ -35,8 +35,13 @@ GemmType gemm_type(Operand operand) {
   return GemmType::bf16;
 }
 
+double weight_bytes(Operand operand) {
+  if (operand == Operand::bf16) return 2.0;
+  return operand == Operand::mx ? 1.0 + 1.0 / static_cast<double>(kMxBlock) : 1.0;
+}
+
 MatmulPlan::MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens,
-                       std::int64_t max_k)
+                       std::int64_t max_k, std::int64_t max_chunk)
     : functions_(&kernels[gemm_type(operand)]), type_(gemm_type(operand)), max_tokens_(max_tokens), max_k_(max_k) {
   packed_ = max_tokens >= functions_->packed_from;
   panel_columns_ = operand == Operand::bf16 ? 16 : 32;
@@ -47,6 +52,7 @@ MatmulPlan::MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std
     group_ = std::max<std::int64_t>(1, (max_tokens + groups - 1) / std::max<std::int64_t>(1, groups));
   }
   chunk_ = std::min(type_ == GemmType::int8 ? kIntChunk : kGemmChunk, max_k);
+  if (max_chunk > 0) chunk_ = std::min(chunk_, max_chunk);
   const auto chunk_bytes =
       static_cast<std::int64_t>(functions_->x_bytes(std::max<std::int64_t>(1, max_tokens), chunk_));
   span_ = std::min(round_up(max_k, chunk_), std::max<std::int64_t>(1, kSpanBytes / chunk_bytes) * chunk_);
@@ -58,21 +64,39 @@ std::size_t MatmulPlan::bytes(std::int64_t k) const {
   return total;
 }
 
-void MatmulPlan::pack(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
-                      std::byte* packed) const {
+void MatmulPlan::pack(const LeftRows& rows, std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+                      const PackedLeft& to) const {
   const std::int64_t element_bytes = type_ == GemmType::bf16 ? 2 : 1;
+  const std::int64_t scale_stride = max_k_ / kMxBlock;
   for (std::int64_t k = k0; k < k1; k += chunk_) {
     const std::int64_t count = std::min(chunk_, k1 - k);
-    functions_->pack_x({.rows = static_cast<const std::byte*>(rows.codes) + k * element_bytes,
+    const auto* codes = static_cast<const std::byte*>(rows.codes) + (token * rows.stride + k) * element_bytes;
+    functions_->pack_x({.rows = codes,
                         .row_stride = rows.stride,
-                        .scales = rows.scales == nullptr ? nullptr : rows.scales + k / kMxBlock,
-                        .scale_stride = max_k_ / kMxBlock,
+                        .scales = rows.scales == nullptr ? nullptr : rows.scales + token * scale_stride + k / kMxBlock,
+                        .scale_stride = scale_stride,
                         .tokens = tokens,
                         .k = count,
                         .group = group_,
-                        .packed = packed});
-    packed += functions_->x_bytes(tokens, count);
+                        .packed = at(to, token, k, count)});
   }
+}
+
+PackedLeft MatmulPlan::pack_alone(const LeftRows& rows, std::int64_t token, std::int64_t tokens, std::int64_t k0,
+                                  std::int64_t k1, std::byte* packed) const {
+  const std::int64_t element_bytes = type_ == GemmType::bf16 ? 2 : 1;
+  LeftRows alone = rows;
+  alone.codes = static_cast<const std::byte*>(rows.codes) + token * rows.stride * element_bytes;
+  if (rows.scales != nullptr) alone.scales += token * (max_k_ / kMxBlock);
+  const PackedLeft left{packed, tokens, k0};
+  pack(alone, 0, tokens, k0, k1, left);
+  return left;
+}
+
+// The chunk of `count` k that begins at k, of the groups from `token` on. Chunks before it are whole.
+std::byte* MatmulPlan::at(const PackedLeft& left, std::int64_t token, std::int64_t k, std::int64_t count) const {
+  const auto chunks = static_cast<std::size_t>((k - left.first_k) / chunk_);
+  return left.data + chunks * functions_->x_bytes(left.tokens, chunk_) + functions_->x_bytes(token, count);
 }
 
 GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const {
@@ -82,15 +106,14 @@ GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::
   return {data, matrix.panel_stride, matrix.row_stride, panels, std::min(chunk_, matrix.k)};
 }
 
-void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens, std::int64_t k0,
-                          std::int64_t k1, const std::byte* left, void* c, std::int64_t ldc, void* scratch,
-                          const GemmPrefetch& next) const {
+void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left,
+                          std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate,
+                          void* c, std::int64_t ldc, void* scratch, const GemmPrefetch& next) const {
   // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
   // chunk.
   const std::int64_t step = packed_ ? n1 - n0 : functions_->in_place_columns(std::min(group_, tokens));
   for (std::int64_t n = n0; n < n1; n += step) {
     const std::int64_t columns = std::min(step, n1 - n);
-    const std::byte* x = left;
     for (std::int64_t k = k0; k < k1; k += chunk_) {
       const std::int64_t count = std::min(chunk_, k1 - k);
       GemmArgs args{.weight = matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride,
@@ -100,12 +123,12 @@ void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1
                     .weight_scale_stride = matrix.k / kMxBlock,
                     .columns = columns,
                     .k = count,
-                    .x = x,
+                    .x = at(left, token, k, count),
                     .tokens = tokens,
                     .group = group_,
                     .c = static_cast<std::uint32_t*>(c) + (n - n0),
                     .ldc = ldc,
-                    .accumulate = k != 0,
+                    .accumulate = accumulate || k != k0,
                     .scratch = scratch,
                     .next = next};
       if (matrix.scales != nullptr) {
@@ -120,7 +143,6 @@ void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1
         args.next.data += k0 * matrix.row_stride;
       }
       (packed_ ? functions_->packed : functions_->in_place)(args);
-      x += functions_->x_bytes(tokens, count);
     }
   }
 }

@@ -10,6 +10,8 @@
 namespace mla_prolog::cpu {
 
 kernels::GemmType gemm_type(Operand operand);
+// Bytes of a weight, scales included.
+double weight_bytes(Operand operand);
 
 // A weight as the kernels read it: panels of 32 bytes' worth of columns.
 struct Matrix {
@@ -36,10 +38,19 @@ struct LeftRows {
   const std::uint8_t* scales = nullptr;  // MX: [rows][k / 32]
 };
 
+// A packed left operand: `tokens` rows, k from `first_k` on.
+struct PackedLeft {
+  std::byte* data = nullptr;
+  std::int64_t tokens = 0;
+  std::int64_t first_k = 0;
+};
+
 // One kind of matmul with up to `max_tokens` tokens and k up to `max_k`: its kernels and the sizes that go with them.
 class MatmulPlan {
  public:
-  MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens, std::int64_t max_k);
+  // `max_chunk`: of k that one call of a kernel takes; 0: as suits it best.
+  MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens, std::int64_t max_k,
+             std::int64_t max_chunk = 0);
 
   // How many tokens' left operand fits a first-level working set decides how much of k is packed at a time: a span is a
   // whole number of chunks (any length for int8, which has no chunks).
@@ -53,21 +64,26 @@ class MatmulPlan {
   std::size_t all_bytes() const { return bytes(max_k_); }
   std::size_t scratch_bytes() const { return functions_->scratch_bytes(chunk_); }
 
-  // Packs k [k0, k1) of `tokens` rows, chunk by chunk.
-  void pack(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1, std::byte* packed) const;
+  // Packs k [k0, k1) of rows [token, token + tokens) to their place in `to`, chunk by chunk; `token` is a multiple of
+  // group().
+  void pack(const LeftRows& rows, std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+            const PackedLeft& to) const;
+  // Those rows alone, to the beginning of `packed`.
+  PackedLeft pack_alone(const LeftRows& rows, std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+                        std::byte* packed) const;
 
-  // c[tokens][ldc] (+)= left[k0, k1) . matrix[k0, k1) for columns [n0, n1), multiples of panel_columns(). `left` is
-  // what `pack` made of the same tokens and k. `next` is what will be read after the last columns. The first k range
-  // stores.
-  void multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens, std::int64_t k0,
-                std::int64_t k1, const std::byte* left, void* c, std::int64_t ldc, void* scratch,
-                const kernels::GemmPrefetch& next = {}) const;
+  // c[tokens][ldc] (+)= left . matrix for rows [token, token + tokens) of `left`, k [k0, k1), and columns [n0, n1),
+  // multiples of panel_columns(). `next` is what will be read after the last columns. Stores when not `accumulate`.
+  void multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left, std::int64_t token,
+                std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate, void* c, std::int64_t ldc,
+                void* scratch, const kernels::GemmPrefetch& next = {}) const;
 
   // The first weights that a multiplication starting at column n0 reads.
   kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const;
 
  private:
   std::size_t bytes(std::int64_t k) const;
+  std::byte* at(const PackedLeft& left, std::int64_t token, std::int64_t k, std::int64_t count) const;
 
   const kernels::GemmFunctions* functions_;
   kernels::GemmType type_;
