@@ -21,7 +21,7 @@ int execute(int argc, char** argv) {
   program.require_subcommand(1);
   const std::vector<Command> commands{add_run(program),     add_verify(program),  add_check(program),
                                       add_compare(program), add_convert(program), add_explain(program),
-                                      add_info(program)};
+                                      add_info(program),    add_repro(program)};
   for (const Command& command : commands) command.app->set_version_flag("--version", version_text());
 
   try {

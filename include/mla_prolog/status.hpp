@@ -45,6 +45,7 @@ enum class Rule : std::uint8_t {
   argument_value,         ///< value: outside the parameter's domain
   out_of_memory,          ///< value: bytes that could not be had
   backend_failed,         ///< value: the backend's own status
+  weights_not_prepared,   ///< the plan's engine needs prepared weights; none were given, or of another form
 };
 
 /// Result of `run` and of the building blocks.

@@ -30,6 +30,17 @@ struct BackendInfo {
 };
 MLA_PROLOG_API std::vector<BackendInfo> list_backends();
 
+/// A matmul engine beside the native kernels, and what asking it showed: int8 is multiplied with data that saturates
+/// what is not exact.
+struct MatmulEngineInfo {
+  std::string name;   ///< with its version and types, "oneDNN 2.6.3 s8s8s32"
+  Numerics numerics;  ///< `strict`: its results are those of the native kernels; `fast`: in another order
+  bool available;
+  std::string implementation;  ///< the engine's own name of what it chose; empty when it has nothing
+  std::string reason;          ///< why it is not available
+};
+MLA_PROLOG_API std::vector<MatmulEngineInfo> list_matmul_engines();
+
 /// Threads a plan takes by default: the size of the affinity mask, or 1 without OpenMP.
 MLA_PROLOG_API int default_threads() noexcept;
 

@@ -15,7 +15,8 @@ namespace mla_prolog {
 struct BackendChoice {
   Backend backend = Backend::reference;
   Isa isa = Isa::scalar;
-  const kernels::KernelSet* kernels = nullptr;    // of the cpu backend
+  const kernels::KernelSet* kernels = nullptr;  // of the cpu backend, and of onednn beside its matmuls
+  onednn::Use onednn = onednn::Use::never;
   std::shared_ptr<const ascend::Library> device;  // of the ascend backend
 };
 

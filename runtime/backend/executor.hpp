@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mla_prolog/tensor.hpp"
+#include "runtime/backend/onednn/stages.hpp"
 #include "runtime/scheduler/recorder.hpp"
 #include "runtime/scheduler/simulation.hpp"
 
@@ -19,10 +20,14 @@ class Executor {
 
   virtual std::size_t workspace_bytes() const noexcept = 0;
   // Computes. All checks have passed; slot[t] is the cache slot of token t or -1 (null when no cache is written).
-  // Allocates nothing; `workspace` is 64-byte aligned.
-  virtual void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace) const noexcept = 0;
+  // Allocates nothing; `workspace` is 64-byte aligned. `prepared` is null or fits engines().
+  virtual void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
+                       const onednn::PreparedMatrices* prepared = nullptr) const noexcept = 0;
   // Lines for Plan::describe.
   virtual std::string describe() const = 0;
+
+  // The matmuls that oneDNN does where weights are prepared for it; null: none.
+  virtual const onednn::Stages* engines() const noexcept { return nullptr; }
 
   // What `explain` tells. Backends that follow no schedule have none, and record nothing.
   virtual const Schedule* schedule() const noexcept { return nullptr; }

@@ -233,7 +233,8 @@ class ReferenceExecutor final : public Executor {
 
   std::size_t workspace_bytes() const noexcept override { return workspace_bytes_; }
 
-  void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace) const noexcept override {
+  void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
+               const onednn::PreparedMatrices* /*prepared*/) const noexcept override {
     Arena arena(workspace);
     const CompressedQueries cq = CompressedQueries::carve(layer_, arena);
     std::byte* thread_space = workspace + arena.used();

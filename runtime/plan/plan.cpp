@@ -117,6 +117,11 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
       data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem, options.memory);
     } else {
       data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
+      if (data->executor->engines() != nullptr) data->backend = Backend::onednn;
+      data->needs_prepared = choice->backend == Backend::onednn;
+      if (data->needs_prepared && data->executor->engines() == nullptr) {
+        return unavailable("backend onednn: no matmul of this problem is for it\n" + data->executor->describe());
+      }
     }
     data->resolves_slots = data->layer.writes_cache() && options.memory == Memory::host;
     data->slot_bytes =

@@ -29,6 +29,8 @@ struct PlanData {
   // At most one of the two; none when there is nothing to compute.
   std::unique_ptr<const Executor> executor;
   std::unique_ptr<const ascend::DeviceCall> device;
+  // An engine that was asked for by name is not replaced by another.
+  bool needs_prepared = false;
 };
 
 }  // namespace mla_prolog::detail

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "mla_prolog/plan.hpp"
+#include "mla_prolog/prepare.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
 #include "runtime/plan/recording.hpp"
@@ -139,10 +140,18 @@ SlotMap slot_map(const Layer& layer, const Tensors& tensors) {
           .actual_seq_len = static_cast<const std::int32_t*>(tensors.actual_seq_len)};
 }
 
-Status run_checked(const detail::PlanData& data, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
-                   Recorder* recorder) noexcept {
+Status check_prepared(const detail::PlanData& plan, const onednn::PreparedMatrices* prepared) {
+  const onednn::Stages* engines = plan.executor == nullptr ? nullptr : plan.executor->engines();
+  const bool fine = prepared == nullptr ? !plan.needs_prepared : engines != nullptr && prepared->fits(*engines);
+  if (fine) return {};
+  return {.code = StatusCode::param_invalid, .rule = Rule::weights_not_prepared};
+}
+
+Status run_checked(const detail::PlanData& data, const onednn::PreparedMatrices* prepared, const Tensors& tensors,
+                   void* workspace, std::size_t workspace_bytes, Recorder* recorder) noexcept {
   if (data.executor == nullptr && data.device == nullptr) return {};
   Status status = check_workspace(data, workspace, workspace_bytes);
+  if (status.ok()) status = check_prepared(data, prepared);
   if (status.ok()) status = check_pointers(data, tensors);
   if (status.ok()) status = check_overlap(data, tensors);
   if (status.ok()) status = check_workspace_overlap(data, tensors, workspace);
@@ -160,7 +169,7 @@ Status run_checked(const detail::PlanData& data, const Tensors& tensors, void* w
   if (recorder != nullptr) {
     data.executor->execute_recorded(tensors, slots, bytes + data.slot_bytes, *recorder);
   } else {
-    data.executor->execute(tensors, slots, bytes + data.slot_bytes);
+    data.executor->execute(tensors, slots, bytes + data.slot_bytes, prepared);
   }
   return {};
 }
@@ -168,14 +177,19 @@ Status run_checked(const detail::PlanData& data, const Tensors& tensors, void* w
 }  // namespace
 
 Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes) noexcept {
-  return run_checked(plan.data(), tensors, workspace, workspace_bytes, nullptr);
+  return run_checked(plan.data(), nullptr, tensors, workspace, workspace_bytes, nullptr);
+}
+
+Status run(const Plan& plan, const PreparedWeights& weights, const Tensors& tensors, void* workspace,
+           std::size_t workspace_bytes) noexcept {
+  return run_checked(plan.data(), weights.data(), tensors, workspace, workspace_bytes, nullptr);
 }
 
 Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
            Recording& recording) noexcept {
   Recording::Impl& impl = recording.impl();
   const auto begin = Recorder::Clock::now();
-  const Status status = run_checked(plan.data(), tensors, workspace, workspace_bytes, impl.recorder.get());
+  const Status status = run_checked(plan.data(), nullptr, tensors, workspace, workspace_bytes, impl.recorder.get());
   impl.elapsed = Recorder::Clock::now() - begin;
   return status;
 }

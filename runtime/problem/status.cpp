@@ -56,6 +56,8 @@ std::string message(const Status& status) {
     case Rule::backend_failed:
       return (status.parameter == nullptr ? "the backend" : std::string(status.parameter)) + " failed with status " +
              value;
+    case Rule::weights_not_prepared:
+      return "prepared weights: needed in the form of this plan (prepare_weights)";
   }
   return {};
 }

@@ -30,6 +30,7 @@ Command add_compare(CLI::App& program);
 Command add_convert(CLI::App& program);
 Command add_explain(CLI::App& program);
 Command add_info(CLI::App& program);
+Command add_repro(CLI::App& program);
 
 /// --isa, --backend, --threads as typed.
 struct EngineOptions {

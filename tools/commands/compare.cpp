@@ -71,7 +71,8 @@ Result<std::vector<Plan>> plan_both(const Options& options, const Problem& probl
 
 void run_once(const Plan& plan, Operands& operands, const std::string& backend) {
   Buffer workspace(plan.workspace_bytes());
-  const Status status = run(plan, operands.pointers(), workspace.data(), workspace.size());
+  const Status status =
+      run(plan, prepare_or_throw(plan, operands), operands.pointers(), workspace.data(), workspace.size());
   if (!status.ok()) throw UsageError("backend " + backend + ": " + message(status));
 }
 

@@ -37,6 +37,13 @@ void print_list_line(std::string_view kind, std::string_view name, bool availabl
   std::cout << '\n';
 }
 
+std::string engine_text(const MatmulEngineInfo& engine) {
+  std::string text = "  engine " + engine.name + ": ";
+  text += engine.available ? "yes, numerics " + std::string(to_string(engine.numerics)) : "no";
+  if (engine.available) return text + " (" + engine.implementation + ")";
+  return text + " (" + engine.reason + ")";
+}
+
 nlohmann::ordered_json list_entry(std::string_view name, bool available, const std::string& reason) {
   return {{"name", name}, {"available", available}, {"reason", reason}};
 }
@@ -53,6 +60,8 @@ void print_text(const Choice& choice, const std::vector<int>& cpus) {
   for (const BackendInfo& info : list_backends()) {
     print_list_line("backend", to_string(info.backend), info.available, info.reason);
   }
+  std::cout << "matmul engines beside the native kernels:\n";
+  for (const MatmulEngineInfo& engine : list_matmul_engines()) std::cout << engine_text(engine) << '\n';
   std::cout << "chosen backend: " << choice.backend << '\n';
   if (!choice.refusal.empty()) std::cout << "no plan with default options: " << choice.refusal << '\n';
 }
@@ -64,6 +73,12 @@ void print_document(const Choice& choice, const std::vector<int>& cpus) {
   for (const BackendInfo& info : list_backends()) {
     backends.push_back(list_entry(to_string(info.backend), info.available, info.reason));
   }
+  auto engines = nlohmann::ordered_json::array();
+  for (const MatmulEngineInfo& info : list_matmul_engines()) {
+    engines.push_back(list_entry(info.name, info.available, info.reason));
+    engines.back()["numerics"] = to_string(info.numerics);
+    engines.back()["implementation"] = info.implementation;
+  }
   print_json({{"command", "info"},
               {"version", version()},
               {"cpu", cpu_name()},
@@ -72,6 +87,7 @@ void print_document(const Choice& choice, const std::vector<int>& cpus) {
               {"threads", choice.threads},
               {"affinity", cpus},
               {"backends", std::move(backends)},
+              {"engines", std::move(engines)},
               {"chosen_backend", choice.backend},
               {"refusal", choice.refusal}});
 }

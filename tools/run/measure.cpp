@@ -13,6 +13,7 @@ Timing run_and_time(const Plan& plan, Operands& operands, std::optional<int> rep
   constexpr double kEnough = 0.5;
   constexpr double kTooMuch = 2.0;
   const Tensors tensors = operands.pointers();
+  const PreparedWeights weights = prepare_or_throw(plan, operands);
   Buffer workspace(plan.workspace_bytes());
   std::vector<double> seconds;
   double total = 0.0;
@@ -24,7 +25,7 @@ Timing run_and_time(const Plan& plan, Operands& operands, std::optional<int> rep
   };
   while (more()) {
     const auto start = std::chrono::steady_clock::now();
-    const Status status = run(plan, tensors, workspace.data(), workspace.size());
+    const Status status = run(plan, weights, tensors, workspace.data(), workspace.size());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (!status.ok()) throw UsageError("run: " + message(status));
     seconds.push_back(elapsed.count());

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "mla_prolog/convert.hpp"
+#include "tools/io/error.hpp"
 
 namespace mla_prolog::tools {
 namespace {
@@ -59,6 +60,12 @@ void Operands::allocate_outputs() {
     (*this)[id] = Buffer(problem[id].extent_bytes());
     std::ranges::fill((*this)[id].bytes(), kPoison);
   }
+}
+
+PreparedWeights prepare_or_throw(const Plan& plan, Operands& operands) {
+  Result<PreparedWeights> prepared = prepare_weights(plan, operands.pointers());
+  if (!prepared.ok()) throw UsageError("engine: " + prepared.error().message);
+  return std::move(prepared).value();
 }
 
 std::size_t total_bytes(const Problem& problem) noexcept {

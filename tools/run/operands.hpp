@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mla_prolog/plan.hpp"
+#include "mla_prolog/prepare.hpp"
 #include "tools/io/buffer.hpp"
 
 namespace mla_prolog::tools {
@@ -24,6 +25,9 @@ struct Operands {
   /// Allocates every described output, with content that no result would leave.
   void allocate_outputs();
 };
+
+/// What the plan's engine wants of the weights; nothing for native plans. Throws UsageError when that cannot be had.
+PreparedWeights prepare_or_throw(const Plan& plan, Operands& operands);
 
 /// Bytes of all tensors that a problem describes, as if dense; SIZE_MAX when that does not fit.
 std::size_t total_bytes(const Problem& problem) noexcept;

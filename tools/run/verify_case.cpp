@@ -111,7 +111,8 @@ CaseVerdict verify_case(const std::string& json_path, const Planner& planner) {
   make_inputs(golden, operands, json_path);
   operands.allocate_outputs();
   Buffer workspace(plan.workspace_bytes());
-  const Status status = run(plan, operands.pointers(), workspace.data(), workspace.size());
+  const Status status =
+      run(plan, prepare_or_throw(plan, operands), operands.pointers(), workspace.data(), workspace.size());
   if (!status.ok()) throw InputError(json_path, message(status));
 
   CaseVerdict verdict{golden.name, {}, std::nullopt};

@@ -56,15 +56,28 @@ void compute(Stage stage, const Block& block, const Tile& tile) {
   }
 }
 
+// oneDNN takes a block's tokens and all of k at once, and packs left operands for itself.
+ScheduleOptions schedule_for(ScheduleOptions options, const EngineOptions& engine) {
+  if (engine.use == onednn::Use::wherever_possible || engine.numerics == Numerics::fast) {
+    options.split_k = options.split_tokens = options.share_left = options.split_heads = false;
+  }
+  return options;
+}
+
 class CpuExecutor final : public Executor {
  public:
-  CpuExecutor(const Layer& layer, const kernels::KernelSet& set, int threads, const ScheduleOptions& options)
+  CpuExecutor(const Layer& layer, const kernels::KernelSet& set, int threads, const ScheduleOptions& options,
+              const EngineOptions& engine)
       : layer_(layer),
         rows_(*set.rows),
         machine_(MachineModel::of(set.isa)),
         kernels_(*set.gemm),
-        schedule_(make_schedule(layer, kernels_, machine_, threads, options)),
-        matmuls_(layer, kernels_, schedule_) {
+        schedule_(make_schedule(layer, kernels_, machine_, threads, schedule_for(options, engine))),
+        matmuls_(layer, kernels_, schedule_),
+        engines_(onednn::choose_stages(layer, schedule_.max_block_tokens(), engine.use, engine.numerics)) {
+    matmuls_.project.set_engine(engines_[onednn::kStageA]);
+    matmuls_.query.set_engine(engines_[onednn::kStageC]);
+    matmuls_.absorb.set_engine(engines_[onednn::kStageD]);
     Arena crew(nullptr);
     cpu::carve_crew(crew, layer_, schedule_, matmuls_);
     crew_bytes_ = crew.used();
@@ -78,17 +91,19 @@ class CpuExecutor final : public Executor {
            thread_bytes_ * static_cast<std::size_t>(schedule_.threads);
   }
 
-  void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace) const noexcept override {
-    execute({layer_, tensors, rows_, slot}, workspace, nullptr);
+  void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
+               const onednn::PreparedMatrices* prepared) const noexcept override {
+    execute({layer_, tensors, rows_, slot, prepared, engines_}, workspace, nullptr);
   }
 
   void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
                         Recorder& recorder) const noexcept override {
     recorder.start();
-    execute({layer_, tensors, rows_, slot}, workspace, &recorder);
+    execute({layer_, tensors, rows_, slot, nullptr, engines_}, workspace, &recorder);
   }
 
-  std::string describe() const override { return schedule_.to_string(); }
+  std::string describe() const override { return schedule_.to_string() + engines_.describe(); }
+  const onednn::Stages* engines() const noexcept override { return engines_.any() ? &engines_ : nullptr; }
   const Schedule* schedule() const noexcept override { return &schedule_; }
   Simulation simulation() const override { return simulate(schedule_, CostModel(layer_, kernels_, machine_)); }
 
@@ -151,6 +166,7 @@ class CpuExecutor final : public Executor {
   const kernels::GemmKernels& kernels_;
   Schedule schedule_;
   cpu::Matmuls matmuls_;
+  onednn::Stages engines_;
   std::size_t crew_bytes_ = 0;
   std::size_t thread_bytes_ = 0;
 };
@@ -158,8 +174,8 @@ class CpuExecutor final : public Executor {
 }  // namespace
 
 std::unique_ptr<const Executor> make_cpu_executor(const Layer& layer, const kernels::KernelSet& set, int threads,
-                                                  const ScheduleOptions& options) {
-  return std::make_unique<CpuExecutor>(layer, set, threads, options);
+                                                  const ScheduleOptions& options, const EngineOptions& engine) {
+  return std::make_unique<CpuExecutor>(layer, set, threads, options, engine);
 }
 
 }  // namespace mla_prolog

@@ -58,7 +58,7 @@ MatmulPlan::MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std
   span_ = std::min(round_up(max_k, chunk_), std::max<std::int64_t>(1, kSpanBytes / chunk_bytes) * chunk_);
 }
 
-std::size_t MatmulPlan::bytes(std::int64_t k) const {
+std::size_t MatmulPlan::native_bytes(std::int64_t k) const {
   std::size_t total = 0;
   for (std::int64_t k0 = 0; k0 < k; k0 += chunk_) total += functions_->x_bytes(max_tokens_, std::min(chunk_, k - k0));
   return total;
@@ -88,6 +88,7 @@ PackedLeft MatmulPlan::pack_alone(const LeftRows& rows, std::int64_t token, std:
   LeftRows alone = rows;
   alone.codes = static_cast<const std::byte*>(rows.codes) + token * rows.stride * element_bytes;
   if (rows.scales != nullptr) alone.scales += token * (max_k_ / kMxBlock);
+  if (engine_ != nullptr) return defer(alone, tokens, k0, k1, packed);
   const PackedLeft left{packed, tokens, k0};
   pack(alone, 0, tokens, k0, k1, left);
   return left;
@@ -106,9 +107,10 @@ GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::
   return {data, matrix.panel_stride, matrix.row_stride, panels, std::min(chunk_, matrix.k)};
 }
 
-void MatmulPlan::multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left,
-                          std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate,
-                          void* c, std::int64_t ldc, void* scratch, const GemmPrefetch& next) const {
+void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left,
+                                 std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+                                 bool accumulate, void* c, std::int64_t ldc, void* scratch,
+                                 const GemmPrefetch& next) const {
   // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
   // chunk.
   const std::int64_t step = packed_ ? n1 - n0 : functions_->in_place_columns(std::min(group_, tokens));

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "kernels/gemm/gemm_kernels.hpp"
+#include "runtime/backend/onednn/matmul.hpp"
 #include "runtime/problem/layer.hpp"
 
 namespace mla_prolog::cpu {
@@ -20,14 +22,15 @@ struct Matrix {
   std::ptrdiff_t panel_stride = 0;
   std::ptrdiff_t row_stride = 32;
   const std::uint8_t* scales = nullptr;  // MX: [columns][k / 32]
+  const std::byte* prepared = nullptr;   // the same for the engine, where there is one
 
   static Matrix nz(const void* data, std::int64_t k, const void* scales) {
-    return {static_cast<const std::uint8_t*>(data), k, static_cast<std::ptrdiff_t>(k * 32), 32,
-            static_cast<const std::uint8_t*>(scales)};
+    return {static_cast<const std::uint8_t*>(data),   k,      static_cast<std::ptrdiff_t>(k * 32), 32,
+            static_cast<const std::uint8_t*>(scales), nullptr};
   }
   // Row-major bf16.
   static Matrix row_major(const void* data, std::int64_t k, std::int64_t columns) {
-    return {static_cast<const std::uint8_t*>(data), k, 32, static_cast<std::ptrdiff_t>(columns * 2), nullptr};
+    return {static_cast<const std::uint8_t*>(data), k, 32, static_cast<std::ptrdiff_t>(columns * 2), nullptr, nullptr};
   }
 };
 
@@ -43,6 +46,8 @@ struct PackedLeft {
   std::byte* data = nullptr;
   std::int64_t tokens = 0;
   std::int64_t first_k = 0;
+  // Only the rows' address so far: which form they are wanted in shows when they are multiplied.
+  bool deferred = false;
 };
 
 // One kind of matmul with up to `max_tokens` tokens and k up to `max_k`: its kernels and the sizes that go with them.
@@ -52,6 +57,11 @@ class MatmulPlan {
   MatmulPlan(const kernels::GemmKernels& kernels, Operand operand, std::int64_t max_tokens, std::int64_t max_k,
              std::int64_t max_chunk = 0);
 
+  // Lets oneDNN multiply where a matrix is prepared for it and the left operand was packed alone: whole blocks of
+  // columns with all of k. The rest, and what oneDNN fails at, goes through the native kernels. Before any size is
+  // asked for.
+  void set_engine(std::shared_ptr<const onednn::Matmul> engine);
+
   // How many tokens' left operand fits a first-level working set decides how much of k is packed at a time: a span is a
   // whole number of chunks (any length for int8, which has no chunks).
   std::int64_t span() const { return span_; }
@@ -60,9 +70,9 @@ class MatmulPlan {
   bool packed() const { return packed_; }
   std::int64_t group() const { return group_; }
   // Bytes of the packed left operand: of one span, and of all of k.
-  std::size_t span_bytes() const { return bytes(span_); }
-  std::size_t all_bytes() const { return bytes(max_k_); }
-  std::size_t scratch_bytes() const { return functions_->scratch_bytes(chunk_); }
+  std::size_t span_bytes() const { return left_bytes(span_); }
+  std::size_t all_bytes() const { return left_bytes(max_k_); }
+  std::size_t scratch_bytes() const;
 
   // Packs k [k0, k1) of rows [token, token + tokens) to their place in `to`, chunk by chunk; `token` is a multiple of
   // group().
@@ -82,9 +92,28 @@ class MatmulPlan {
   kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const;
 
  private:
-  std::size_t bytes(std::int64_t k) const;
+  enum class Form : std::uint8_t { none, native, widened };
+  struct Deferred {
+    LeftRows rows;
+    std::int64_t tokens, k0, k1;
+    Form form;
+  };
+
+  std::size_t native_bytes(std::int64_t k) const;
+  std::size_t left_bytes(std::int64_t k) const;
+  PackedLeft defer(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
+                   std::byte* packed) const;
+  // The same packed now, if it is not yet.
+  PackedLeft packed_form(const PackedLeft& left) const;
+  void multiply_native(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left,
+                       std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate,
+                       void* c, std::int64_t ldc, void* scratch, const kernels::GemmPrefetch& next) const;
+  // One block of columns. False: nothing is lost, multiply natively.
+  bool multiply_block(const Matrix& matrix, std::int64_t n, const PackedLeft& left, void* c, std::int64_t ldc,
+                      void* scratch) const;
   std::byte* at(const PackedLeft& left, std::int64_t token, std::int64_t k, std::int64_t count) const;
 
+  std::shared_ptr<const onednn::Matmul> engine_;
   const kernels::GemmFunctions* functions_;
   kernels::GemmType type_;
   std::int64_t max_tokens_;

@@ -5,6 +5,7 @@
 
 #include "kernels/row_kernels.hpp"
 #include "mla_prolog/tensor.hpp"
+#include "runtime/backend/onednn/stages.hpp"
 #include "runtime/problem/layer.hpp"
 
 namespace mla_prolog::cpu {
@@ -14,7 +15,9 @@ struct Run {
   const Layer& layer;
   const Tensors& tensors;
   const kernels::RowKernels& rows;
-  const std::int64_t* slot;  // null when no cache is written
+  const std::int64_t* slot;                  // null when no cache is written
+  const onednn::PreparedMatrices* prepared;  // null: none
+  const onednn::Stages& engines;
 };
 
 // Room for one token's rows.

@@ -70,12 +70,16 @@ void absorb_head(const Block& block, const Tile& tile, std::int64_t head, const 
 
 Matrix uq_matrix(const Run& run) {
   const bool mx = run.layer.cq_operand == Operand::mx;
-  return Matrix::nz(run.tensors.weight_uq_qr, run.layer.hcq, mx ? run.tensors.dequant_scale_w_uq_qr : nullptr);
+  Matrix matrix = Matrix::nz(run.tensors.weight_uq_qr, run.layer.hcq, mx ? run.tensors.dequant_scale_w_uq_qr : nullptr);
+  if (run.prepared != nullptr) matrix.prepared = run.prepared->weight_uq_qr;
+  return matrix;
 }
 
 Matrix uk_matrix(const Run& run, std::int64_t head) {
-  return Matrix::row_major(static_cast<const bf16_t*>(run.tensors.weight_uk) + head * run.layer.d * kHckv, run.layer.d,
-                           kHckv);
+  Matrix matrix = Matrix::row_major(static_cast<const bf16_t*>(run.tensors.weight_uk) + head * run.layer.d * kHckv,
+                                    run.layer.d, kHckv);
+  if (run.prepared != nullptr) matrix.prepared = run.engines.block_of_head(run.prepared->weight_uk, head);
+  return matrix;
 }
 
 PackedLeft packed_cq(const Block& block, const Tile& tile, std::int64_t& token) {

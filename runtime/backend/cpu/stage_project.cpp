@@ -48,8 +48,12 @@ void project(const Block& block, const Tile& tile) {
   const Tensors& tensors = block.run.tensors;
   const MatmulPlan& matmul = block.matmuls.project;
   const bool mx = layer.x_operand == Operand::mx;
-  const Matrix dq = Matrix::nz(tensors.weight_dq, layer.he, mx ? tensors.dequant_scale_w_dq : nullptr);
-  const Matrix dkv = Matrix::nz(tensors.weight_dkv_kr, layer.he, mx ? tensors.dequant_scale_w_dkv_kr : nullptr);
+  Matrix dq = Matrix::nz(tensors.weight_dq, layer.he, mx ? tensors.dequant_scale_w_dq : nullptr);
+  Matrix dkv = Matrix::nz(tensors.weight_dkv_kr, layer.he, mx ? tensors.dequant_scale_w_dkv_kr : nullptr);
+  if (block.run.prepared != nullptr) {
+    dq.prepared = block.run.prepared->weight_dq;
+    dkv.prepared = block.run.prepared->weight_dkv_kr;
+  }
   const bool shared = block.schedule.has(Stage::pack_x);
   const std::int64_t plane = tile.k / block.schedule.grid(Stage::project, 1).k_unit;
   const std::int64_t end = tile.column + tile.columns;

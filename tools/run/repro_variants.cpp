@@ -1,0 +1,138 @@
+// Which ways there are to compute a case, and samples of them.
+#include <algorithm>
+
+#include "mla_prolog/system.hpp"
+#include "tools/run/repro.hpp"
+
+namespace mla_prolog::tools {
+namespace {
+
+constexpr int kThreads[] = {1, 2, 3, 7, 16};
+constexpr Split kSplits[] = {Split::none, Split::first_token_apart, Split::halves, Split::single_tokens};
+
+struct Tiles {
+  std::int64_t block_tokens;
+  int crews;
+};
+constexpr Tiles kTiles[] = {{0, 0}, {1, 1}, {5, 0}, {12, 1}, {31, 0}};
+
+// splitmix64.
+std::uint64_t next(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+template <typename T, std::size_t N>
+const T& pick(std::uint64_t& state, const T (&from)[N]) {
+  return from[next(state) % N];
+}
+
+const char* split_name(Split split) {
+  switch (split) {
+    case Split::none:
+      return "one call";
+    case Split::first_token_apart:
+      return "first token apart";
+    case Split::halves:
+      return "two calls";
+    case Split::single_tokens:
+      return "a call for each token";
+  }
+  return "";
+}
+
+bool can_split(const Problem& problem) {
+  const std::string& mode = problem.attributes.cache_mode;
+  return problem.token_x.rank == 2 && problem.token_x.shape[0] > 1 &&
+         (mode == "PA_BSND" || mode == "PA_NZ" || mode == "TND");
+}
+
+bool onednn_takes(const Problem& problem, Profile profile, Isa isa) {
+  return make_plan(problem, {.profile = profile, .backend = Backend::onednn, .isa = isa, .threads = 1}).ok();
+}
+
+}  // namespace
+
+ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::int64_t> tokens) {
+  constexpr std::int64_t kTokens[] = {1, 2, 3, 5, 8, 13, 17, 31, 33, 65};
+  constexpr std::int64_t kHe[] = {64, 544, 1056};
+  constexpr std::int64_t kHcq[] = {64, 192, 576};
+  constexpr std::int64_t kHeads[] = {1, 2, 3, 22};
+  constexpr std::int64_t kNope[] = {32, 64, 128, 192};
+  constexpr const char* kCacheModes[] = {"PA_BSND", "PA_NZ", "TND", "PA_BLK_BSND", "PA_BLK_NZ"};
+  std::uint64_t state = seed + static_cast<std::uint64_t>(index) * 0x2545F4914F6CDD1DU;
+  ReproCase result{.seed = seed, .index = index, .scenario = all_scenarios()[0], .request = {}};
+  const auto scenarios = all_scenarios();
+  result.scenario = scenarios[static_cast<std::size_t>(index) % scenarios.size()];
+  RunRequest& request = result.request;
+  request.tokens = tokens.value_or(pick(state, kTokens));
+  request.he = pick(state, kHe);
+  request.hcq = pick(state, kHcq);
+  request.heads = pick(state, kHeads);
+  request.nope_dim = pick(state, kNope);
+  request.cache_mode = pick(state, kCacheModes);
+  // Strict block sizes of NZ caches are multiples of 16, which serves the others as well.
+  if (request.cache_mode != std::string("TND")) request.block_size = 16;
+  request.quant = result.scenario.text();
+  request.smooth = result.scenario.takes_smooth_scales() && next(state) % 2 == 0;
+  request.query_norm = next(state) % 2 == 0;
+  request.seed = next(state);
+  return result;
+}
+
+std::string ReproCase::text() const {
+  return "case " + std::to_string(index) + " (" + scenario.text() + ", T " + std::to_string(*request.tokens) + ", He " +
+         std::to_string(*request.he) + ", Hcq " + std::to_string(*request.hcq) + ", N " +
+         std::to_string(*request.heads) + ", D " + std::to_string(*request.nope_dim) + ", " + request.cache_mode + ")";
+}
+
+std::string Variant::text() const {
+  std::string text(to_string(engine));
+  if (engine != Backend::reference) text += " " + std::string(to_string(isa));
+  text += ", threads " + std::to_string(threads);
+  if (block_tokens > 0) text += ", blocks of " + std::to_string(block_tokens);
+  if (crews > 0) text += ", crews " + std::to_string(crews);
+  return text + ", " + split_name(split);
+}
+
+std::vector<Variant> repro_variants(const Problem& problem, Profile profile) {
+  std::vector<Variant> variants;
+  const auto add = [&](Backend engine, Isa isa, const Tiles& tiles) {
+    for (const int threads : kThreads) {
+      for (const Split split : kSplits) {
+        if (split != Split::none && !can_split(problem)) continue;
+        variants.push_back({engine, isa, threads, tiles.block_tokens, tiles.crews, split});
+      }
+    }
+  };
+  add(Backend::reference, Isa::scalar, kTiles[0]);
+  for (const IsaInfo& info : list_isas()) {
+    if (!info.available || info.isa == Isa::scalar) continue;
+    const bool onednn = onednn_takes(problem, profile, info.isa);
+    for (const Tiles& tiles : kTiles) {
+      add(Backend::cpu, info.isa, tiles);
+      if (onednn) add(Backend::onednn, info.isa, tiles);
+    }
+  }
+  return variants;
+}
+
+std::vector<Variant> sample(const std::vector<Variant>& variants, std::size_t count, std::uint64_t seed) {
+  std::vector<Variant> rest(variants.begin() + 1, variants.end());
+  for (std::size_t i = rest.size(); i > 1; --i) std::swap(rest[i - 1], rest[next(seed) % i]);
+  // The first of each engine and instruction set come first.
+  std::vector<std::pair<Backend, Isa>> seen;
+  std::ranges::stable_partition(rest, [&](const Variant& variant) {
+    const std::pair kind{variant.engine, variant.isa};
+    if (std::ranges::find(seen, kind) != seen.end()) return false;
+    seen.push_back(kind);
+    return true;
+  });
+  std::vector<Variant> chosen{variants.front()};
+  for (std::size_t i = 0; i < rest.size() && chosen.size() < count; ++i) chosen.push_back(rest[i]);
+  return chosen;
+}
+
+}  // namespace mla_prolog::tools
