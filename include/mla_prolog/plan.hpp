@@ -23,6 +23,9 @@ struct PlanOptions {
   Numerics numerics = Numerics::strict;
   int threads = 0;               ///< 0: as many as the affinity mask allows; at most 1024
   Memory memory = Memory::host;  ///< of all tensors; for `device`, `automatic` chooses the ascend backend
+  /// For experiments, on the cpu and onednn backends; the results do not depend on them. 0: as the cost model says.
+  std::int64_t block_tokens = 0;  ///< height of the blocks of tokens, at most
+  int crews = 0;                  ///< groups of threads with blocks of their own; where it divides the threads
 };
 
 namespace detail {

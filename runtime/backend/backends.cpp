@@ -131,9 +131,11 @@ Result<BackendChoice> choose_backend(const PlanOptions& options) {
 }
 
 std::unique_ptr<const Executor> make_executor(const BackendChoice& choice, const Layer& layer, int threads,
-                                              Numerics numerics) {
+                                              const PlanOptions& options) {
   if (choice.kernels != nullptr) {
-    return make_cpu_executor(layer, *choice.kernels, threads, {}, {.use = choice.onednn, .numerics = numerics});
+    return make_cpu_executor(layer, *choice.kernels, threads,
+                             {.block_tokens = options.block_tokens, .groups = options.crews},
+                             {.use = choice.onednn, .numerics = options.numerics});
   }
   return make_reference_executor(layer, threads);
 }

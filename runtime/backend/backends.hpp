@@ -24,6 +24,6 @@ struct BackendChoice {
 Result<BackendChoice> choose_backend(const PlanOptions& options);
 
 std::unique_ptr<const Executor> make_executor(const BackendChoice& choice, const Layer& layer, int threads,
-                                              Numerics numerics);
+                                              const PlanOptions& options);
 
 }  // namespace mla_prolog

@@ -68,6 +68,10 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     return unavailable("threads: " + std::to_string(options.threads) + " (must be 0, for all, or 1 to " +
                        std::to_string(kMostThreads) + ")");
   }
+  if (options.block_tokens < 0 || options.crews < 0) {
+    return unavailable("block_tokens, crews: " + std::to_string(options.block_tokens) + ", " +
+                       std::to_string(options.crews) + " (must not be negative)");
+  }
   const TensorId unaddressable = first_unaddressable(problem);
   if (unaddressable != TensorId::none) {
     return Error{{.code = StatusCode::param_invalid, .rule = Rule::problem, .tensor = unaddressable},
@@ -116,11 +120,12 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     if (choice->device != nullptr) {
       data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem, options.memory);
     } else {
-      data->executor = make_executor(*choice, data->layer, data->threads, options.numerics);
+      data->executor = make_executor(*choice, data->layer, data->threads, options);
       if (data->executor->engines() != nullptr) data->backend = Backend::onednn;
       data->needs_prepared = choice->backend == Backend::onednn;
       if (data->needs_prepared && data->executor->engines() == nullptr) {
-        return unavailable("backend onednn: no matmul of this problem is for it\n" + data->executor->describe());
+        return unavailable("backend onednn: no matmul of this problem is for it (" + data->executor->why_native() +
+                           ")");
       }
     }
     data->resolves_slots = data->layer.writes_cache() && options.memory == Memory::host;

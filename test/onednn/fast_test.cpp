@@ -35,7 +35,7 @@ double norm(const std::vector<float>& values) {
 
 // Any order of n float32 additions of products errs by at most n * 2^-24 * sum |a * b| (to first order; twice that is
 // allowed, for instructions that round products and pairs apart).
-TEST_CASE("float matmuls of oneDNN stay within the error bound of float32 summation") {
+TEST_CASE("float matmuls of oneDNN stay within the error bound of float32 summation", "[fast]") {
   if (onednn::version().empty()) MLA_PROLOG_SKIP("this build has no oneDNN");
   Rng rng(seed());
   for (const onednn::Type type : {onednn::Type::bf16, onednn::Type::f32}) {
@@ -88,7 +88,7 @@ TEST_CASE("float matmuls of oneDNN stay within the error bound of float32 summat
 
 // numerics.md section 13 takes rtol = atol = 0.05 for all four outputs; rounding once more or less to bf16 moves
 // results by 2^-8 of themselves, and the whole by far less.
-TEST_CASE("the operator with numerics fast stays near the strict one") {
+TEST_CASE("the operator with numerics fast stays near the strict one", "[fast]") {
   bool ran = false;
   std::string refusal;
   for (const auto& [weight_mode, cache_mode] : {std::pair{0, 0}, {1, 0}, {2, 0}, {4, 0}}) {
@@ -120,7 +120,7 @@ TEST_CASE("the operator with numerics fast stays near the strict one") {
   if (!ran) MLA_PROLOG_SKIP(refusal);
 }
 
-TEST_CASE("automatic plans with numerics fast use oneDNN by measured cost, and do without prepared weights") {
+TEST_CASE("automatic plans with numerics fast use oneDNN by measured cost, and do without prepared weights", "[fast]") {
   const Problem problem = describe(small_config(0, 0, 64));
   const auto plan = make_plan(problem, {.numerics = Numerics::fast, .threads = 1});
   if (!plan.ok()) MLA_PROLOG_SKIP(plan.error().message);
@@ -131,7 +131,7 @@ TEST_CASE("automatic plans with numerics fast use oneDNN by measured cost, and d
   CHECK((plan->backend() == Backend::onednn) == bf16);
 }
 
-TEST_CASE("fast is never the default") {
+TEST_CASE("fast is never the default", "[fast]") {
   const auto plan = make_plan(describe(small_config(0, 0, 64)));
   REQUIRE(plan.ok());
   CHECK(plan->describe().find("numerics strict") != std::string::npos);

@@ -68,7 +68,7 @@ bool exact(const onednn::Matmul& matmul, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("int8 of oneDNN is available exactly where it is exact") {
+TEST_CASE("int8 of oneDNN is available exactly where it is exact", "[probe]") {
   const MatmulEngineInfo engine = engine_of(onednn::Type::s8);
   if (onednn::version().empty()) {
     CHECK_FALSE(engine.available);
@@ -88,7 +88,7 @@ TEST_CASE("int8 of oneDNN is available exactly where it is exact") {
   }
 }
 
-TEST_CASE("without VNNI the probe refuses oneDNN's int8, and so do plans") {
+TEST_CASE("without VNNI the probe refuses oneDNN's int8, and so do plans", "[probe]") {
   if (onednn::version().empty()) MLA_PROLOG_SKIP("this build has no oneDNN");
   const bool limited = limited_to() == "AVX2" || limited_to() == "AVX512_CORE";
   if (!limited && cpu_has(Isa::avx512_vnni)) return;  // the same test runs again, limited
@@ -112,7 +112,7 @@ TEST_CASE("without VNNI the probe refuses oneDNN's int8, and so do plans") {
   CHECK(make_plan(describe(config))->backend() != Backend::onednn);
 }
 
-TEST_CASE("with VNNI the probe accepts oneDNN's int8") {
+TEST_CASE("with VNNI the probe accepts oneDNN's int8", "[probe]") {
   if (onednn::version().empty()) MLA_PROLOG_SKIP("this build has no oneDNN");
   if (!cpu_has(Isa::avx512_vnni)) MLA_PROLOG_SKIP("this CPU has no AVX-512-VNNI");
   if (limited_to() == "AVX2" || limited_to() == "AVX512_CORE") return;
@@ -123,7 +123,7 @@ TEST_CASE("with VNNI the probe accepts oneDNN's int8") {
 }
 
 #if defined(_OPENMP)
-TEST_CASE("oneDNN leaves the caller's number of threads alone, and takes one") {
+TEST_CASE("oneDNN leaves the caller's number of threads alone, and takes one", "[probe]") {
   if (onednn::version().empty()) MLA_PROLOG_SKIP("this build has no oneDNN");
   const int before = omp_get_max_threads();
   omp_set_num_threads(5);

@@ -96,7 +96,9 @@ void fill_ordinary(Rng& rng, const Case& c, TensorId id) {
   const auto memory = c.memory(id);
   for (std::size_t i = 0; i + size <= memory.size(); i += size) {
     std::byte* at = memory.data() + i;
-    if (dtype == DType::int8) {
+    if (dtype == DType::int8 && c.spec().values == Values::saturating) {
+      *at = static_cast<std::byte>(rng.pick({-128, -128, -127, 127, 127}));
+    } else if (dtype == DType::int8) {
       *at = any_byte(rng);
     } else if (is_float8(dtype)) {
       *at = any_finite_code(rng, dtype);
@@ -203,7 +205,8 @@ void fill_case(const Case& c) {
     std::memcpy(c.data(TensorId::actual_seq_len), c.spec().prefix_sums.data(),
                 c.memory(TensorId::actual_seq_len).size());
   }
-  if (c.spec().values != Values::ordinary && c.tokens() > 0) spoil(rng, c);
+  const bool bad = c.spec().values == Values::non_finite || c.spec().values == Values::wild;
+  if (bad && c.tokens() > 0) spoil(rng, c);
 }
 
 }  // namespace mla_prolog::test

@@ -112,7 +112,8 @@ std::string CaseSpec::to_string() const {
   if (config.smooth_scales) text << " smooth";
   if (config.query_norm) text << " query_norm";
   if (!distinct_slots) text << " any slots";
-  text << (values == Values::ordinary ? " ordinary" : (values == Values::wild ? " wild" : " non-finite"));
+  constexpr const char* kValues[] = {" ordinary", " saturating", " non-finite", " wild"};
+  text << kValues[static_cast<std::size_t>(values)];
   return text.str();
 }
 

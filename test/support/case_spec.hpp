@@ -21,6 +21,7 @@ const std::vector<Modes>& all_modes();
 
 enum class Values : std::uint8_t {
   ordinary,    ///< finite, of moderate size with a heavy tail; 8-bit codes over their whole range
+  saturating,  ///< int8 codes at their limits only, which overflows whatever adds products in fewer than 32 bits
   non_finite,  ///< some rows and elements are zero, NaN or infinite
   wild         ///< any bits besides: subnormals, and values whose products leave float32
 };

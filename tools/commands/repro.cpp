@@ -42,7 +42,9 @@ Outcome examine(const ReproCase& one, const Options& options, Progress& progress
   if (!options.full) {
     variants = sample(variants, options.variants, one.seed + static_cast<std::uint64_t>(one.index));
   }
-  Outcome outcome{.text = one.text(), .variants = variants.size()};
+  Outcome outcome;
+  outcome.text = one.text();
+  outcome.variants = variants.size();
   outcome.digests = compute(operands, plan.profile(), variants.front());
   for (const Variant& variant : variants) {
     progress.show(outcome.text + ": " + variant.text());

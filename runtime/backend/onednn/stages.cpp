@@ -75,6 +75,12 @@ Stage choose_stage(const Wanted& wanted, std::int64_t tokens, Use use, Numerics 
   return {nullptr, notes};
 }
 
+constexpr const char* kStageNames[kStages] = {"A", "C", "D"};
+
+std::string engine_text(const Stage& stage) {
+  return std::string(stage.matmul == nullptr ? "native" : "oneDNN") + " (" + stage.note + ")";
+}
+
 }  // namespace
 
 bool Stages::any() const noexcept {
@@ -82,12 +88,18 @@ bool Stages::any() const noexcept {
 }
 
 std::string Stages::describe() const {
-  constexpr const char* kNames[] = {"A", "C", "D"};
   std::string text;
   for (std::size_t i = 0; i < kStages; ++i) {
     if (stages[i].note.empty()) continue;
-    text += std::string("  engine of ") + kNames[i] + ": " + (stages[i].matmul == nullptr ? "native" : "oneDNN") +
-            " (" + stages[i].note + ")\n";
+    text += std::string("  engine of ") + kStageNames[i] + ": " + engine_text(stages[i]) + "\n";
+  }
+  return text;
+}
+
+std::string Stages::summary() const {
+  std::string text;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    text += std::string(i == 0 ? "" : "; ") + kStageNames[i] + ": " + engine_text(stages[i]);
   }
   return text;
 }

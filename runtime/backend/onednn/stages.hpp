@@ -29,7 +29,8 @@ struct Stages {
   std::array<Stage, kStages> stages;
 
   bool any() const noexcept;
-  std::string describe() const;
+  std::string describe() const;  // a line for each stage
+  std::string summary() const;   // the same in one line
   const std::shared_ptr<const Matmul>& operator[](StageIndex i) const { return stages[i].matmul; }
   // Where the blocks of a head's weight_uk begin; null where they are not prepared.
   const std::byte* block_of_head(const std::byte* weight_uk, std::int64_t head) const noexcept;

@@ -1,0 +1,103 @@
+// What `repro` computes and how it finds a difference.
+#include "tools/run/repro.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "mla_prolog/system.hpp"
+#include "test/catch.hpp"
+#include "tools/run/inputs.hpp"
+
+namespace mla_prolog::tools {
+namespace {
+
+struct Made {
+  RunSetting setting;
+  Problem problem;
+  Profile profile;
+  Operands operands;
+
+  explicit Made(const ReproCase& one) : setting(resolve(one.request)) {
+    RunInputs inputs(one.request, setting);
+    problem = inputs.problem(one.scenario);
+    const auto plan = make_plan(problem);
+    REQUIRE(plan.ok());
+    profile = plan->profile();
+    operands = inputs.make(one.scenario, problem, profile, nullptr);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sixteen repro cases are the sixteen scenarios, and repeat with their seed") {
+  std::set<std::string> scenarios;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const ReproCase one = repro_case(7, i, {});
+    scenarios.insert(one.scenario.text());
+    CHECK(repro_case(7, i, {}).text() == one.text());
+    CHECK(repro_case(7, i, {}).request.seed == one.request.seed);
+    CHECK(repro_case(8, i, {}).request.seed != one.request.seed);
+  }
+  CHECK(scenarios.size() == 16);
+  CHECK(repro_case(7, 0, 5).request.tokens == 5);
+}
+
+TEST_CASE("repro variants cover instruction sets, threads, tiles and splits, and samples begin with every engine") {
+  ReproCase one = repro_case(3, 4, 9);
+  one.request.cache_mode = "PA_BSND";
+  one.request.block_size = 16;
+  const Made made(one);
+  const std::vector<Variant> variants = repro_variants(made.problem, made.profile);
+  CHECK(variants.front().engine == Backend::reference);
+  std::set<std::pair<Backend, Isa>> kinds;
+  std::set<int> threads;
+  std::set<std::int64_t> blocks;
+  std::set<Split> splits;
+  for (const Variant& variant : variants) {
+    kinds.emplace(variant.engine, variant.isa);
+    threads.insert(variant.threads);
+    blocks.insert(variant.block_tokens);
+    splits.insert(variant.split);
+  }
+  for (const IsaInfo& info : list_isas()) {
+    if (!info.available) continue;
+    INFO(to_string(info.isa));
+    CHECK(kinds.contains({info.isa == Isa::scalar ? Backend::reference : Backend::cpu, info.isa}));
+  }
+  CHECK(threads == std::set<int>{1, 2, 3, 7, 16});
+  if (kinds.size() > 1) CHECK(blocks.size() > 2);
+  CHECK(splits.size() == 4);
+
+  const std::vector<Variant> chosen = sample(variants, kinds.size() + 1, 5);
+  std::set<std::pair<Backend, Isa>> sampled;
+  for (const Variant& variant : chosen) sampled.emplace(variant.engine, variant.isa);
+  CHECK(sampled == kinds);
+}
+
+TEST_CASE("digests of repro see any byte of any result, and splits compute the same") {
+  ReproCase one = repro_case(3, 4, 6);
+  for (const char* mode : {"PA_BSND", "PA_NZ", "TND"}) {
+    one.request.cache_mode = mode;
+    one.request.block_size.reset();
+    const Made made(one);
+    Variant variant;
+    const Digests whole = compute(made.operands, made.profile, variant);
+    CHECK(whole.size() >= 4);
+    for (const Split split : {Split::first_token_apart, Split::halves, Split::single_tokens}) {
+      variant.split = split;
+      CHECK(first_difference(whole, compute(made.operands, made.profile, variant)).empty());
+    }
+    // Another input gives other values, in the tensor that depends on it.
+    Made changed(one);
+    changed.operands[TensorId::rope_cos].bytes()[1] ^= std::byte{0x01};
+    variant.split = Split::none;
+    const Digests other = compute(changed.operands, made.profile, variant);
+    const std::string tensor = first_difference(whole, other);
+    INFO(tensor);
+    CHECK_FALSE(tensor.empty());
+    CHECK(combined(whole) != combined(other));
+  }
+  CHECK(first_difference({{"query", 1}}, {}) == "number of tensors");
+}
+
+}  // namespace mla_prolog::tools
