@@ -73,8 +73,8 @@ ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::
   request.heads = pick(state, kHeads);
   request.nope_dim = pick(state, kNope);
   request.cache_mode = pick(state, kCacheModes);
-  // Strict block sizes of NZ caches are multiples of 16, which serves the others as well.
-  if (request.cache_mode != std::string("TND")) request.block_size = 16;
+  if (result.scenario.kv == 3 && request.cache_mode != "TND") request.cache_mode = "PA_BSND";
+  if (request.cache_mode != "TND") request.block_size = 16;
   request.quant = result.scenario.text();
   request.smooth = result.scenario.takes_smooth_scales() && next(state) % 2 == 0;
   request.query_norm = next(state) % 2 == 0;
