@@ -122,16 +122,16 @@ std::vector<Variant> repro_variants(const Problem& problem, Profile profile) {
 std::vector<Variant> sample(const std::vector<Variant>& variants, std::size_t count, std::uint64_t seed) {
   std::vector<Variant> rest(variants.begin() + 1, variants.end());
   for (std::size_t i = rest.size(); i > 1; --i) std::swap(rest[i - 1], rest[next(seed) % i]);
-  // The first of each engine and instruction set come first.
-  std::vector<std::pair<Backend, Isa>> seen;
-  std::ranges::stable_partition(rest, [&](const Variant& variant) {
-    const std::pair kind{variant.engine, variant.isa};
-    if (std::ranges::find(seen, kind) != seen.end()) return false;
-    seen.push_back(kind);
-    return true;
-  });
+  // The first of each engine and instruction set come before the others.
   std::vector<Variant> chosen{variants.front()};
-  for (std::size_t i = 0; i < rest.size() && chosen.size() < count; ++i) chosen.push_back(rest[i]);
+  std::vector<Variant> others;
+  for (const Variant& variant : rest) {
+    const bool seen = std::ranges::any_of(
+        chosen, [&](const Variant& other) { return other.engine == variant.engine && other.isa == variant.isa; });
+    (seen ? others : chosen).push_back(variant);
+  }
+  chosen.insert(chosen.end(), others.begin(), others.end());
+  if (chosen.size() > count) chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(count), chosen.end());
   return chosen;
 }
 

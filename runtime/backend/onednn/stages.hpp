@@ -43,7 +43,7 @@ Stages choose_stages(const Layer& layer, std::int64_t block_tokens, Use use, Num
 struct PreparedMatrices {
   std::array<std::shared_ptr<const Matmul>, kStages> form;
   struct Free {
-    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+    void operator()(std::byte* data) const { ::operator delete (data, std::align_val_t{64}); }
   };
   std::unique_ptr<std::byte, Free> memory;
   std::size_t bytes = 0;
