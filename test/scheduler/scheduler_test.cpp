@@ -254,7 +254,7 @@ TEST_CASE("plans take as many threads as the affinity mask has") {
   std::thread([&] {  // the mask is the thread's own
     cpu_set_t mask;
     if (sched_getaffinity(0, sizeof mask, &mask) != 0) return;
-    int cpu = 0;
+    std::size_t cpu = 0;
     while (!CPU_ISSET(cpu, &mask)) ++cpu;
     CPU_ZERO(&mask);
     CPU_SET(cpu, &mask);
