@@ -131,7 +131,7 @@ class QLinear(Int8):
 
     @staticmethod
     def _unsigned(codes):
-        return (codes.to(torch.int16) + 128).to(torch.uint8)
+        return codes.view(torch.uint8).bitwise_xor(128)
 
     def prepare_tokens(self, x):
         codes, scale = dynamic_quant(x)
