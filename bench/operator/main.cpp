@@ -74,7 +74,8 @@ nlohmann::ordered_json measure_all(const Options& options) {
   nlohmann::ordered_json report = bench::report_header("bench_operator");
   report["dims"] = {
       {"he", options.dims.he}, {"hcq", options.dims.hcq}, {"heads", options.dims.n}, {"nope_dim", options.dims.d}};
-  auto& cells = report["cells"] = nlohmann::ordered_json::array();
+  auto cells = nlohmann::ordered_json::array();
+  auto left_out = nlohmann::ordered_json::array();
   const bool table = options.json != "-";
   if (table) std::printf("%s\n", bench::table_head().c_str());
   for (const std::string& scenario : options.scenarios) {
@@ -84,17 +85,28 @@ nlohmann::ordered_json measure_all(const Options& options) {
         for (const int threads : options.threads) {
           for (const std::int64_t tokens : options.tokens) {
             const PlanOptions plan{.backend = engine, .isa = isa, .threads = threads};
-            bench::Subject subject(bench::problem_of(scenario, tokens, options.dims), plan, weights);
-            const bench::Cell cell = bench::measure_cell(subject, weights, scenario, options.effort);
-            cells.push_back(bench::to_json(cell));
-            if (!table) continue;
-            std::printf("%s\n", bench::table_line(cell).c_str());
-            std::fflush(stdout);
+            try {
+              bench::Subject subject(bench::problem_of(scenario, tokens, options.dims), plan, weights);
+              const bench::Cell cell = bench::measure_cell(subject, weights, scenario, options.effort);
+              cells.push_back(bench::to_json(cell));
+              if (!table) continue;
+              std::printf("%s\n", bench::table_line(cell).c_str());
+              std::fflush(stdout);
+            } catch (const std::runtime_error& refusal) {
+              // An engine need not take every case: the rest goes on, and the report says so.
+              const std::string what = scenario + " T " + std::to_string(tokens) + " " + std::string(to_string(isa)) +
+                                       " " + bench::engine_name(engine) + ": " + refusal.what();
+              left_out.push_back(what);
+              std::fprintf(stderr, "left out: %s\n", what.c_str());
+            }
           }
         }
       }
     }
   }
+  if (cells.empty()) throw std::runtime_error("nothing could be measured");
+  report["cells"] = std::move(cells);
+  report["left_out"] = std::move(left_out);
   return report;
 }
 

@@ -2,6 +2,9 @@
 
 import targets
 
+# Nothing is so much faster than the roof: something else used the machine while that was measured.
+DISTURBED = 1.05
+
 
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
@@ -70,6 +73,10 @@ def target_summary(cells):
             if not chosen:
                 row.append("not measured")
                 continue
+            most = max(c["share_of_roof"] for c in chosen)
+            if most > DISTURBED:
+                row.append(f"**disturbed**: a share of {most:.2f}")
+                continue
             least = min(chosen, key=lambda c: c["share_of_roof"])
             target = targets.share_of_roof(least["scenario"], least["tokens"], least["isa"])
             met = "reached" if least["share_of_roof"] >= target else "**falls short**"
@@ -97,6 +104,12 @@ def operator_section(report):
             "First call after planning / median:",
             grid(cells, lambda c: judged(c["first_over_median"], targets.FIRST_OVER_MEDIAN, True)),
         ]
+    disturbed = sum(c["share_of_roof"] > DISTURBED for c in report["cells"])
+    if disturbed:
+        parts.append(f"**{disturbed} of {len(report['cells'])} shares are above {DISTURBED}: something else used the machine. "
+                     "Measure again on one that does nothing else.**")
+    if report["left_out"]:
+        parts += ["Left out:", "\n".join(f"* {text}" for text in report["left_out"])]
     return parts
 
 
