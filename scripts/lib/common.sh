@@ -63,6 +63,7 @@ check_libraries() {
 
 check_test_tools() {
   check "pkg-config" pkg-config command -v pkg-config
+  check "Python 3" python3 command -v python3
   check "Clang" "$clang_package" have_clang
   check "LLVM's OpenMP runtime" "$openmp_package" have_clang_openmp
   check "a cross compiler for 64-bit Arm" g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++

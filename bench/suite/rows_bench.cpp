@@ -1,21 +1,18 @@
 // Row kernels of every set that this machine runs, at the operator's row lengths, resident in cache. Counters: bytes
 // read and written per second, elements per second.
-//
-//   bench_rows --benchmark_filter='dynamic_quant.*/avx2'
-#include <benchmark/benchmark.h>
-
 #include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/suite/suite.hpp"
 #include "kernels/dispatch/isa_registry.hpp"
 #include "kernels/row_kernels.hpp"
 
+namespace mla_prolog::bench {
 namespace {
 
-using namespace mla_prolog;
 using kernels::bf16_t;
 using kernels::QuantKind;
 using kernels::RowKernels;
@@ -144,18 +141,14 @@ void measure(benchmark::State& state, const Kernel& kernel, const RowKernels& ro
 
 }  // namespace
 
-int main(int argc, char** argv) {
+void register_rows() {
   for (const Kernel& kernel : all_kernels()) {
     for (const kernels::KernelSet& set : kernels::kernel_sets()) {
       if (!kernels::unavailable_reason(set, kernels::cpu_features()).empty()) continue;
-      const std::string name = kernel.name + "/" + std::to_string(kernel.n) + "/" + set.name;
-      benchmark::RegisterBenchmark(name.c_str(),
+      benchmark::RegisterBenchmark(joined({"row", kernel.name, std::to_string(kernel.n), set.name}).c_str(),
                                    [kernel, &set](benchmark::State& state) { measure(state, kernel, *set.rows); });
     }
   }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
 }
+
+}  // namespace mla_prolog::bench

@@ -1,0 +1,165 @@
+"""From the programs' JSON to Markdown. A number that falls short of its target is bold and followed by the target."""
+
+import targets
+
+# Nothing is so much faster than the roof: something else used the machine while that was measured.
+DISTURBED = 1.05
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def judged(value, target, at_most=False, digits=2):
+    text = f"{value:.{digits}f}"
+    if target is None:
+        return text
+    met = value <= target if at_most else value >= target
+    sign = "≤" if at_most else "≥"
+    return text if met else f"**{text}** ({sign} {target:g})"
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def machine(reports):
+    operator = reports["operator"]
+    versions = dict(operator["versions"])
+    for name in ("onednn", "torch"):
+        for report in reports.values():
+            if name in report["versions"]:
+                versions[name] = report["versions"][name]
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"{operator['cpu']}, {operator['threads']} threads; {named}; {operator['date']}."
+
+
+def groups(cells):
+    """Cells by instruction set, engine and number of threads, in the order of the file."""
+    keys = unique((c["isa"], c["engine"], c["threads"]) for c in cells)
+    return [(key, [c for c in cells if (c["isa"], c["engine"], c["threads"]) == key]) for key in keys]
+
+
+def grid(cells, text):
+    """Rows: numbers of tokens; columns: scenarios."""
+    scenarios = unique(c["scenario"] for c in cells)
+    by_place = {(c["scenario"], c["tokens"]): c for c in cells}
+    rows = []
+    for tokens in sorted({c["tokens"] for c in cells}):
+        found = [by_place.get((scenario, tokens)) for scenario in scenarios]
+        rows.append([str(tokens)] + [text(c) if c else "" for c in found])
+    return table(["T"] + scenarios, rows)
+
+
+def share_grid(cells):
+    return grid(cells, lambda c: judged(c["share_of_roof"],
+                                        targets.share_of_roof(c["scenario"], c["tokens"], c["isa"])))
+
+
+def target_summary(cells):
+    """The table of targets itself: in each of its fields the least share, and where that is."""
+    kinds = {"bf16 (w0)": "0", "int8 (w1, w2)": "12", "mxfp8, fp8, hif8": "345"}
+    ranges = {"1": lambda t: t == 1, "2 - 64": lambda t: 2 <= t <= 64, "256 and more": lambda t: t >= 256}
+    rows = []
+    for label, within in ranges.items():
+        row = [label]
+        for modes in kinds.values():
+            chosen = [c for c in cells if c["scenario"][1] in modes and within(c["tokens"])]
+            if not chosen:
+                row.append("not measured")
+                continue
+            most = max(c["share_of_roof"] for c in chosen)
+            if most > DISTURBED:
+                row.append(f"**disturbed**: a share of {most:.2f}")
+                continue
+            least = min(chosen, key=lambda c: c["share_of_roof"])
+            target = targets.share_of_roof(least["scenario"], least["tokens"], least["isa"])
+            met = "reached" if least["share_of_roof"] >= target else "**falls short**"
+            row.append(f"{met}: ≥ {target:.2f} asked, least {least['share_of_roof']:.2f} "
+                       f"({least['scenario']}, T = {least['tokens']})")
+        rows.append(row)
+    return table(["T"] + list(kinds), rows)
+
+
+def operator_section(report):
+    parts = []
+    for (isa, engine, threads), cells in groups(report["cells"]):
+        name = f"{isa}, {engine}, {threads} threads"
+        roofs = cells[0]["roofs"]
+        int8 = max(c["roofs"]["int8_ops_per_second"] for c in cells)
+        parts += [
+            f"### {name}",
+            f"Roofs (the first cell's): read {roofs['read_bytes_per_second'] / 1e9:.1f} GB/s, float32 multiply-add "
+            f"{roofs['float_ops_per_second'] / 1e9:.0f} GFLOP/s" + (f", int8 {int8 / 1e9:.0f} GOP/s." if int8 else "."),
+            "Targets:", target_summary(cells),
+            "Share of the roof:", share_grid(cells),
+            "Median milliseconds:", grid(cells, lambda c: milliseconds(c["median_seconds"])),
+            "Row steps (RmsNorm, RoPE, quantisation, dequantisation, cache writes), share of the time:",
+            grid(cells, lambda c: judged(c["row_share"], targets.row_share(c["scenario"], c["tokens"]), True, 3)),
+            "First call after planning / median:",
+            grid(cells, lambda c: judged(c["first_over_median"], targets.FIRST_OVER_MEDIAN, True)),
+        ]
+    disturbed = sum(c["share_of_roof"] > DISTURBED for c in report["cells"])
+    if disturbed:
+        parts.append(f"**{disturbed} of {len(report['cells'])} shares are above {DISTURBED}: something else used the machine. "
+                     "Measure again on one that does nothing else.**")
+    if report["left_out"]:
+        parts += ["Left out:", "\n".join(f"* {text}" for text in report["left_out"])]
+    return parts
+
+
+def peer_rows(cells, name_key, target):
+    rows = []
+    for c in cells:
+        peers = ", ".join(f"{v[name_key]} {milliseconds(v['seconds'])}" for v in c["variants"])
+        rows.append([c["scenario"], c["isa"], str(c["tokens"]), milliseconds(c["seconds"]), peers,
+                     judged(c["ratio"], target(c))])
+    return rows
+
+
+PEER_HEAD = ["scenario", "isa", "T", "operator ms", "peer ms", "best peer / operator"]
+
+
+def onednn_section(report):
+    inexact = unique(v["types"] for c in report["cells"] for v in c["variants"] if v["relative_difference"] > 0.05)
+    parts = [
+        "## Against an unfused oneDNN pipeline",
+        table(PEER_HEAD, peer_rows(report["cells"], "types", lambda c: targets.ONEDNN_RATIO)),
+    ]
+    if inexact:
+        parts.append(f"Wrong results (relative difference above 0.05): {', '.join(inexact)}.")
+    return parts
+
+
+def torch_section(report):
+    wrong = report["int8"]["wrong"]
+    bad = ", ".join(f"{name}: {count} of {report['int8']['results']}" for name, count in wrong.items() if count)
+    rows = peer_rows(report["cells"], "name", lambda c: targets.TORCH_RATIO.get(c["scenario"], {}).get(c["tokens"]))
+    for c in report["cells"]:
+        own = [v["seconds"] for v in c["variants"] if v["name"].startswith("bfloat16")]
+        target = targets.TORCH_BF16_RATIO.get(c["tokens"])
+        if c["scenario"] == "w0kv0" and own and target:
+            rows.append([c["scenario"], c["isa"], str(c["tokens"]), milliseconds(c["seconds"]),
+                         f"torch's own bf16 {milliseconds(min(own))}", judged(min(own) / c["seconds"], target)])
+    return [
+        "## Against torch",
+        table(PEER_HEAD, rows),
+        f"torch's int8 results on full-range data that are wrong: {bad}." if bad else
+        "torch's int8 results on full-range data are exact on this machine.",
+    ]
+
+
+def document(reports, picture):
+    """All of the generated part."""
+    parts = [machine(reports), f"![Roofline]({picture})", "## Share of the roof"]
+    parts += operator_section(reports["operator"])
+    for name, section in (("onednn", onednn_section), ("torch", torch_section)):
+        for key, report in reports.items():
+            if key.split("-")[0] == name:
+                parts += section(report)
+    return "\n\n".join(parts)
