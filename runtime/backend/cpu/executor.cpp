@@ -93,13 +93,13 @@ class CpuExecutor final : public Executor {
 
   void execute(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
                const onednn::PreparedMatrices* prepared) const noexcept override {
-    execute({layer_, tensors, rows_, slot, prepared, engines_}, workspace, nullptr);
+    execute({layer_, tensors, rows_, slot, prepared, &engines_}, workspace, nullptr);
   }
 
   void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
                         Recorder& recorder) const noexcept override {
     recorder.start();
-    execute({layer_, tensors, rows_, slot, nullptr, engines_}, workspace, &recorder);
+    execute({layer_, tensors, rows_, slot}, workspace, &recorder);
   }
 
   std::string describe() const override { return schedule_.to_string() + engines_.describe(); }

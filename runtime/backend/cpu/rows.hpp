@@ -15,9 +15,10 @@ struct Run {
   const Layer& layer;
   const Tensors& tensors;
   const kernels::RowKernels& rows;
-  const std::int64_t* slot;                  // null when no cache is written
-  const onednn::PreparedMatrices* prepared;  // null: none
-  const onednn::Stages& engines;
+  const std::int64_t* slot;  // null when no cache is written
+  // What oneDNN multiplies, where weights are prepared for it.
+  const onednn::PreparedMatrices* prepared = nullptr;
+  const onednn::Stages* engines = nullptr;
 };
 
 // Room for one token's rows.

@@ -78,7 +78,7 @@ Matrix uq_matrix(const Run& run) {
 Matrix uk_matrix(const Run& run, std::int64_t head) {
   Matrix matrix = Matrix::row_major(static_cast<const bf16_t*>(run.tensors.weight_uk) + head * run.layer.d * kHckv,
                                     run.layer.d, kHckv);
-  if (run.prepared != nullptr) matrix.prepared = run.engines.block_of_head(run.prepared->weight_uk, head);
+  if (run.prepared != nullptr) matrix.prepared = run.engines->block_of_head(run.prepared->weight_uk, head);
   return matrix;
 }
 
