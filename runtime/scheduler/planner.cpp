@@ -25,7 +25,7 @@ constexpr std::int64_t kWideColumns = 64;
 // Of a stage, or a few that belong together: the time of the busiest thread in a block of the largest height.
 class Candidate {
  public:
-  Candidate(const CostModel& model, Schedule schedule) : model_(model), schedule_(std::move(schedule)) {}
+  Candidate(const CostModel& model, const Schedule& schedule) : model_(model), schedule_(schedule) {}
 
   double seconds(std::initializer_list<Stage> stages) const {
     const std::int64_t tokens = schedule_.max_block_tokens();
@@ -46,7 +46,7 @@ class Candidate {
 
  private:
   const CostModel& model_;
-  Schedule schedule_;
+  const Schedule& schedule_;
 };
 
 // Fills in how a given cut into crews and blocks divides the stages.
