@@ -157,7 +157,7 @@ nlohmann::ordered_json compare_all(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("The operator against an unfused oneDNN pipeline");
   Options options;
   app.add_option("--scenarios", options.scenarios)->delimiter(',');
@@ -172,21 +172,19 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "a cell ends after this time, but not before three rounds");
   app.add_option("--json", options.json, "write the report here; `-`: to stdout, instead of the table");
   CLI11_PARSE(app, argc, argv);
-  try {
-    if (options.isa == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (options.isa == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
 #if defined(_OPENMP)
-    if (options.threads > 0) omp_set_num_threads(options.threads);
+  if (options.threads > 0) omp_set_num_threads(options.threads);
 #endif
-    const auto report = compare_all(options);
-    if (options.json == "-") {
-      std::cout << report.dump(1) << '\n';
-    } else if (!options.json.empty()) {
-      std::ofstream file(options.json);
-      if (!(file << report.dump(1) << '\n')) throw std::runtime_error("cannot write " + options.json);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ERROR %s\n", error.what());
-    return 2;
+  const auto report = compare_all(options);
+  if (options.json == "-") {
+    std::cout << report.dump(1) << '\n';
+  } else if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    if (!(file << report.dump(1) << '\n')) throw std::runtime_error("cannot write " + options.json);
   }
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "ERROR %s\n", error.what());
+  return 2;
 }

@@ -112,23 +112,21 @@ nlohmann::ordered_json measure_all(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("Share of the roof of the whole operator");
   Options options;
   add_options(app, options);
   CLI11_PARSE(app, argc, argv);
-  try {
-    if (options.serve) return bench::serve(std::cin, std::cout, options.dims);
-    const auto report = measure_all(options);
-    if (options.json == "-") {
-      std::cout << report.dump(1) << '\n';
-    } else if (!options.json.empty()) {
-      std::ofstream file(options.json);
-      if (!(file << report.dump(1) << '\n')) throw std::runtime_error("cannot write " + options.json);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ERROR %s\n", error.what());
-    return 2;
+  if (options.serve) return bench::serve(std::cin, std::cout, options.dims);
+  const auto report = measure_all(options);
+  if (options.json == "-") {
+    std::cout << report.dump(1) << '\n';
+  } else if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    if (!(file << report.dump(1) << '\n')) throw std::runtime_error("cannot write " + options.json);
   }
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "ERROR %s\n", error.what());
+  return 2;
 }

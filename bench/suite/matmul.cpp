@@ -26,7 +26,6 @@ const char* name_of(GemmType type) {
 Matmul::Matmul(const GemmKernels& kernels, GemmType type, const WeightShape& shape, std::int64_t tokens, Path path,
                int threads)
     : gemm_(kernels[type]),
-      type_(type),
       shape_(shape),
       tokens_(tokens),
       packed_(path == Path::packed || (path == Path::as_measured && tokens >= gemm_.packed_from)),

@@ -47,7 +47,6 @@ class Matmul {
   kernels::GemmX rows(std::int64_t k0, std::int64_t chunk, void* packed) const;
 
   const kernels::GemmFunctions& gemm_;
-  kernels::GemmType type_;
   WeightShape shape_;
   std::int64_t tokens_;
   bool packed_;
