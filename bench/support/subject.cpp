@@ -29,6 +29,12 @@ Subject::Subject(const Problem& problem, const PlanOptions& options, ColdWeights
       workspace_(plan_.workspace_bytes()) {
   // The memory is the caller's, and its pages' first touch not part of a call.
   std::memset(workspace_.data(), 0, workspace_.size());
+  for (std::size_t copy = 0; copy < weights_.copies(); ++copy) {
+    weights_.set(tensors_, copy);
+    Result<PreparedWeights> prepared = prepare_weights(plan_, tensors_);
+    if (!prepared.ok()) throw std::runtime_error(prepared.error().message);
+    prepared_.push_back(*prepared);
+  }
   weights_.set(tensors_);
 }
 
@@ -40,7 +46,8 @@ double Subject::run() {
   weights_.turn();
   weights_.set(tensors_);
   const double start = now();
-  const Status status = mla_prolog::run(plan_, tensors_, workspace_.data(), workspace_.size());
+  const Status status =
+      mla_prolog::run(plan_, prepared_[weights_.at()], tensors_, workspace_.data(), workspace_.size());
   const double seconds = now() - start;
   if (!status.ok()) throw std::runtime_error(message(status));
   return seconds;
@@ -70,7 +77,9 @@ std::string engine_name(Backend backend) {
 }
 
 std::optional<Backend> parse_engine(std::string_view name) {
-  return name == "native" ? std::optional(Backend::cpu) : parse<Backend>(name);
+  if (name == "native") return Backend::cpu;
+  const auto backend = parse<Backend>(name);
+  return backend == Backend::automatic ? std::nullopt : backend;
 }
 
 }  // namespace mla_prolog::bench

@@ -7,6 +7,7 @@
 
 #include "bench/support/data.hpp"
 #include "mla_prolog/plan.hpp"
+#include "mla_prolog/prepare.hpp"
 #include "runtime/problem/layer.hpp"
 
 namespace mla_prolog::bench {
@@ -33,6 +34,7 @@ class Subject {
   TokenData data_;
   Tensors tensors_;
   Memory workspace_;
+  std::vector<PreparedWeights> prepared_;  // of each copy, for engines that need it
 };
 
 // The instruction sets that this machine runs and that have matmul kernels, weakest first.
@@ -40,7 +42,7 @@ std::vector<Isa> runnable_isas();
 // The backends that compute with them here: native kernels, and whatever else is built in. Not the scalar reference,
 // nor a device.
 std::vector<Backend> runnable_engines();
-// "native" for the cpu backend.
+// "native" for the cpu backend; a cell has one by name, never "auto".
 std::string engine_name(Backend backend);
 std::optional<Backend> parse_engine(std::string_view name);
 
