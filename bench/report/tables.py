@@ -1,5 +1,7 @@
 """From the programs' JSON to Markdown. A number that falls short of its target is bold and followed by the target."""
 
+import re
+
 import targets
 
 # Nothing is so much faster than the roof: something else used the machine while that was measured.
@@ -109,7 +111,7 @@ def operator_section(report):
         parts.append(f"**{disturbed} of {len(report['cells'])} shares are above {DISTURBED}: something else used the machine. "
                      "Measure again on one that does nothing else.**")
     if report["left_out"]:
-        parts += ["Left out:", "\n".join(f"* {text}" for text in report["left_out"])]
+        parts += ["Left out:", "\n".join(unique("* " + re.sub(r" T \d+", "", text) for text in report["left_out"]))]
     return parts
 
 
