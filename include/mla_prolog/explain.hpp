@@ -41,7 +41,7 @@ struct StageSummary {
   double memory_seconds = 0;
   std::vector<double> thread_seconds;  ///< expected of each thread
 
-  double busiest_seconds() const noexcept;
+  MLA_PROLOG_API double busiest_seconds() const noexcept;
 };
 
 struct Explanation {

@@ -62,6 +62,7 @@ check_libraries() {
 }
 
 check_test_tools() {
+  check "make (CANN's documented recipe has CMake use it)" make command -v make
   check "pkg-config" pkg-config command -v pkg-config
   check "Python 3" python3 command -v python3
   check "Clang" "$clang_package" have_clang
