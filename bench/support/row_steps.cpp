@@ -45,13 +45,7 @@ RowSteps::RowSteps(const Layer& layer, const kernels::KernelSet& set, int thread
 
 template <typename Body>
 void RowSteps::for_each_token(Body&& body) const {
-  const onednn::Stages no_engines;
-  const cpu::Run run{.layer = layer_,
-                     .tensors = tensors_,
-                     .rows = rows_,
-                     .slot = layer_.writes_cache() ? slots_.data() : nullptr,
-                     .prepared = nullptr,
-                     .engines = no_engines};
+  const cpu::Run run{layer_, tensors_, rows_, layer_.writes_cache() ? slots_.data() : nullptr};
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads(threads_) schedule(static)
 #endif
