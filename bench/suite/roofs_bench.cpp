@@ -32,7 +32,7 @@ void register_roofs() {
     for (const auto& [name, bytes] :
          {std::pair<const char*, std::size_t>{"cold", cold}, {"resident", std::size_t{256} << 10}}) {
       benchmark::RegisterBenchmark(joined({"roof/read", name, count}).c_str(),
-                                   [=](benchmark::State& state) { read(state, bytes, threads); });
+                                   [=, bytes = bytes](benchmark::State& state) { read(state, bytes, threads); });
     }
     for (const Isa isa : runnable_isas()) {
       const std::string set(to_string(isa));

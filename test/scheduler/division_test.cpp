@@ -115,10 +115,9 @@ TEST_CASE("the tiles of a schedule cover every token and column of every stage o
             const ScheduleOptions options{.split_k = split_k, .split_tokens = split_tokens, .split_heads = split_heads};
             const Schedule schedule = make_schedule(layer, *set->gemm, machine, threads, options);
             const Simulation simulation = simulate(schedule, CostModel(layer, *set->gemm, machine));
+            INFO(set->name << " threads " << threads << " tokens " << tokens << " heads " << heads);
             for_each_stage(schedule, [&](Stage stage) {
-              INFO(set->name << " threads " << threads << " tokens " << tokens << " heads " << heads << " "
-                             << stage_name(stage) << "\n"
-                             << schedule.to_string());
+              INFO(stage_name(stage) << "\n" << schedule.to_string());
               CHECK(coverage_error(layer, schedule, simulation, stage) == "");
             });
             CHECK((schedule.crew == 1 || schedule.has(Stage::heads) != split_heads));
