@@ -1,6 +1,6 @@
 """Runs each bench program at its smallest and looks at its JSON: keys, finite positive numbers, every cell asked for.
 
-check_benches.py OPERATOR SUITE COMPARE_ONEDNN: an empty name is a program that this build does not have.
+check_benches.py OPERATOR SUITE COMPARE_ONEDNN: "-" is a program that this build does not have.
 """
 
 import json
@@ -119,11 +119,11 @@ operator, suite, onednn = sys.argv[1:4]
 check_operator(operator)
 check_refusals(operator)
 check_serve(operator)
-if suite:
+if suite != "-":
     check_suite(suite)
 else:
     print("SKIPPED: bench_suite is not built, Google Benchmark was not found")
-if onednn:
+if onednn != "-":
     check_onednn(onednn)
 else:
     print("SKIPPED: compare_onednn is not built, oneDNN was not found")
