@@ -5,11 +5,10 @@
 //
 // Prints billions of multiply-adds per second, and the time of oneDNN over the native time (medians). The
 // numbers of runtime/backend/onednn/cost.cpp come from here.
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <vector>
 

@@ -127,8 +127,8 @@ struct Staged {
 
 class MlaPrologOperation final : public Operation {
  public:
-  MlaPrologOperation(Plan plan, std::vector<Staged> staged, std::size_t staging_bytes)
-      : plan_(std::move(plan)), staged_(std::move(staged)), staging_(staging_bytes) {
+  MlaPrologOperation(const Plan& plan, std::vector<Staged> staged, std::size_t staging_bytes)
+      : plan_(plan), staged_(std::move(staged)), staging_(staging_bytes) {
     // A caller's workspace of any alignment does when it is large enough.
     const std::size_t need = plan_.workspace_bytes();
     if (need + Plan::kWorkspaceAlignment > plan_.cann_workspace_bytes()) scratch_ = Buffer(need);
@@ -276,7 +276,7 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
                                    touched_bytes(problem, staged, id), !is_output(id), is_output(id) || is_cache(id)));
       }
       try {
-        auto operation = std::make_unique<MlaPrologOperation>(std::move(*plan), std::move(staged), staging_bytes);
+        auto operation = std::make_unique<MlaPrologOperation>(*plan, std::move(staged), staging_bytes);
         operation->order = std::move(order);
         executor->operation = std::move(operation);
       } catch (const std::bad_alloc&) {

@@ -1,6 +1,6 @@
-// The operator's building blocks, each usable alone. Dense tensors only, their data at a whole element; outputs must not
-// overlap inputs (except where said). Shapes are [rows, width]; leading dimensions may be several, they are flattened.
-// Nothing is written on error. Unlike `run` they may allocate a row of scratch.
+// The operator's building blocks, each usable alone. Dense tensors only, their data at a whole element; outputs must
+// not overlap inputs (except where said). Shapes are [rows, width]; leading dimensions may be several, they are
+// flattened. Nothing is written on error. Unlike `run` they may allocate a row of scratch.
 #pragma once
 
 #include <cstdint>

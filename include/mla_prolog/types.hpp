@@ -83,7 +83,8 @@ enum class Domain : std::uint8_t { relaxed, strict };
 enum class Numerics : std::uint8_t { strict, fast };
 
 /// What executes a plan. `reference` is the scalar oracle; `cpu` the optimised native kernels; `onednn` the
-/// native kernels with oneDNN matmuls wherever those can be had (prepare.hpp), refused where none can; `ascend` the real device through CANN.
+/// native kernels with oneDNN matmuls wherever those can be had (prepare.hpp), refused where none can; `ascend` the
+/// real device through CANN.
 enum class Backend : std::uint8_t { automatic, reference, cpu, onednn, ascend };
 
 /// Instruction sets of the `cpu` backend. `scalar` is the reference.

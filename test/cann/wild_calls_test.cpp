@@ -179,22 +179,23 @@ class WildCaller {
   void* any() {
     const std::size_t choice = below(handles_.size() + 3);
     if (choice < handles_.size()) return handles_[choice];
-    return choice == handles_.size() ? static_cast<void*>(host_.data()) : nullptr;
+    return choice == handles_.size() ? static_cast<void*>(host_) : nullptr;
   }
   /// Memory that may be read and written where it is the host's: never what another allocator may have taken back.
   void* data() {
-    if (below(2) == 0) return host_.data();
+    if (below(2) == 0) return host_;
     void* p = any();
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     const auto on_device = reinterpret_cast<std::uintptr_t>(device_sample_);
     constexpr std::uintptr_t kNear = std::uintptr_t{1} << 30;
     const bool device_address = on_device != 0 && address + kNear > on_device && address < on_device + kNear;
-    return device_address || p == nullptr ? p : host_.data();
+    return device_address || p == nullptr ? p : host_;
   }
 
   std::mt19937_64 random_;
   std::vector<void*> handles_;
-  std::vector<unsigned char> host_ = std::vector<unsigned char>(2 * kHostBytes);
+  // Of the whole process: a stream that is never waited for may still copy when its caller is gone.
+  static inline unsigned char host_[2 * kHostBytes] = {};
   void* device_sample_ = [] {
     void* p = nullptr;
     aclInit(nullptr);
