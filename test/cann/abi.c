@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acl/acl.h"
+#include "acl/acl_rt_api.h"
 #include "aclnn/acl_meta.h"
 
 #define SAME(a, b) _Static_assert((a) == (b), #a)
