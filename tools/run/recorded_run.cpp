@@ -28,6 +28,7 @@ std::vector<double> busiest_seconds(const Explanation& explanation, const std::v
     busy[tile.stage][static_cast<std::size_t>(tile.thread)] += tile.end_seconds - tile.begin_seconds;
   }
   std::vector<double> busiest;
+  busiest.reserve(busy.size());
   for (const auto& stage : busy) busiest.push_back(*std::ranges::max_element(stage));
   return busiest;
 }
