@@ -66,11 +66,18 @@ check_test_tools() {
   check "pkg-config" pkg-config command -v pkg-config
   check "Python 3" python3 command -v python3
   check "Clang" "$clang_package" have_clang
+  check "Clang's sanitizers" "$sanitizer_package" have_clang_sanitizers
   check "LLVM's OpenMP runtime" "$openmp_package" have_clang_openmp
   check "a cross compiler for 64-bit Arm" g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
   check "qemu-user" qemu-user have_qemu
   check "clang-format 14" clang-format-14 command -v clang-format-14
   check "clang-tidy 14" clang-tidy-14 command -v clang-tidy-14
+}
+
+have_clang_sanitizers() {
+  local clang
+  clang=$(command -v clang++ || command -v clang++-14) &&
+    printf 'int main() { return 0; }\n' | "$clang" -fsanitize=thread -x c++ - -o /dev/null >/dev/null 2>&1
 }
 
 have_clang_openmp() {
@@ -94,9 +101,9 @@ check() {
 # what to install elsewhere. Needs no network when everything is there.
 install_missing() {
   local as_root=() checks=("$@") run
-  clang_package=clang openmp_package=libomp-dev
+  clang_package=clang openmp_package=libomp-dev sanitizer_package=libclang-rt-dev
   if [ -e /etc/os-release ] && (. /etc/os-release && [ "$ID:${VERSION_ID-}" = debian:12 ]); then
-    clang_package=clang-14 openmp_package=libomp-14-dev
+    clang_package=clang-14 openmp_package=libomp-14-dev sanitizer_package=libclang-rt-14-dev
   fi
   find_missing "${checks[@]}"
   if [ ${#missing[@]} -eq 0 ]; then
