@@ -160,7 +160,7 @@ TEST_CASE("block heights and crews do not change a bit") {
   }
 }
 
-TEST_CASE("every way to divide the stages among a crew gives the same bits") {
+TEST_CASE("every way to divide the stages among a crew gives the same bits", "[crews]") {
   struct Size {
     std::int64_t tokens, heads;
   };
