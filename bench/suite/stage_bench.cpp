@@ -8,29 +8,14 @@
 #include "bench/support/data.hpp"
 #include "bench/support/row_steps.hpp"
 #include "bench/support/subject.hpp"
+#include "runtime/backend/cpu/matmul.hpp"
 
 namespace mla_prolog::bench {
 namespace {
 
-using kernels::GemmType;
+using cpu::gemm_type;
 
 constexpr const char* kScenarios[] = {"w0kv0", "w1kv0", "w2kv1", "w3kv1", "w4kv1", "w5kv1"};
-
-GemmType gemm_type(Operand operand) {
-  switch (operand) {
-    case Operand::bf16:
-      return GemmType::bf16;
-    case Operand::int8:
-      return GemmType::int8;
-    case Operand::mx:
-      return GemmType::mx;
-    case Operand::e4m3:
-      return GemmType::e4m3;
-    case Operand::hif8:
-      return GemmType::hif8;
-  }
-  return GemmType::bf16;
-}
 
 void run_matmuls(benchmark::State& state, const kernels::KernelSet& set, Operand operand,
                  std::initializer_list<WeightShape> shapes, std::int64_t tokens, int threads) {

@@ -5,6 +5,7 @@
 
 #include "bench/support/clock.hpp"
 #include "bench/support/peaks_table.hpp"
+#include "runtime/backend/cpu/matmul.hpp"
 
 namespace mla_prolog::bench {
 namespace {
@@ -116,8 +117,7 @@ Work work_of(const Layer& layer) {
   const auto add = [&](Operand operand, std::int64_t k, std::int64_t n, std::int64_t count) {
     const auto weights = static_cast<double>(k) * static_cast<double>(n) * static_cast<double>(count);
     const double ops = 2 * weights * static_cast<double>(layer.tokens);
-    constexpr double kMxBytes = 1 + 1.0 / kMxBlock;
-    work.weight_bytes += weights * (operand == Operand::bf16 ? 2 : operand == Operand::mx ? kMxBytes : 1);
+    work.weight_bytes += weights * cpu::weight_bytes(operand);
     (operand == Operand::bf16 ? work.float_ops : operand == Operand::int8 ? work.int8_ops : work.decoded_ops) += ops;
   };
   add(layer.x_operand, layer.he, layer.hcq + kDkvColumns, 1);

@@ -74,17 +74,18 @@ check_test_tools() {
   check "clang-tidy 14" clang-tidy-14 command -v clang-tidy-14
 }
 
-have_clang_sanitizers() {
+# clang_links OPTION SOURCE: Clang makes a program of it.
+clang_links() {
   local clang
   clang=$(command -v clang++ || command -v clang++-14) &&
-    printf 'int main() { return 0; }\n' | "$clang" -fsanitize=thread -x c++ - -o /dev/null >/dev/null 2>&1
+    printf '%s\n' "$2" | "$clang" "$1" -x c++ - -o /dev/null >/dev/null 2>&1
 }
 
+have_clang_sanitizers() { clang_links -fsanitize=thread 'int main() { return 0; }'; }
+
 have_clang_openmp() {
-  local clang
-  clang=$(command -v clang++ || command -v clang++-14) &&
-    printf '#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n' |
-    "$clang" -fopenmp -x c++ - -o /dev/null >/dev/null 2>&1
+  clang_links -fopenmp '#include <omp.h>
+int main() { return omp_get_max_threads() < 1; }'
 }
 
 # check WHAT PACKAGE COMMAND...: notes what is missing.

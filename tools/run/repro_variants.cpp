@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mla_prolog/system.hpp"
+#include "tools/cases/generator.hpp"
 #include "tools/run/repro.hpp"
 
 namespace mla_prolog::tools {
@@ -16,17 +17,19 @@ struct Tiles {
 };
 constexpr Tiles kTiles[] = {{0, 0}, {1, 1}, {5, 0}, {12, 1}, {31, 0}};
 
-// splitmix64.
-std::uint64_t next(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31);
-}
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t next() { return splitmix64(seed_, drawn_++); }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t drawn_ = 0;
+};
 
 template <typename T, std::size_t N>
-const T& pick(std::uint64_t& state, const T (&from)[N]) {
-  return from[next(state) % N];
+const T& pick(Random& random, const T (&from)[N]) {
+  return from[random.next() % N];
 }
 
 const char* split_name(Split split) {
@@ -62,23 +65,23 @@ ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::
   constexpr std::int64_t kHeads[] = {1, 2, 3, 22};
   constexpr std::int64_t kNope[] = {32, 64, 128, 192};
   constexpr const char* kCacheModes[] = {"PA_BSND", "PA_NZ", "TND", "PA_BLK_BSND", "PA_BLK_NZ"};
-  std::uint64_t state = seed + static_cast<std::uint64_t>(index) * 0x2545F4914F6CDD1DU;
+  Random random(seed + static_cast<std::uint64_t>(index) * 0x2545F4914F6CDD1DU);
   ReproCase result{.seed = seed, .index = index, .scenario = all_scenarios()[0], .request = {}};
   const auto scenarios = all_scenarios();
   result.scenario = scenarios[static_cast<std::size_t>(index) % scenarios.size()];
   RunRequest& request = result.request;
-  request.tokens = tokens.value_or(pick(state, kTokens));
-  request.he = pick(state, kHe);
-  request.hcq = pick(state, kHcq);
-  request.heads = pick(state, kHeads);
-  request.nope_dim = pick(state, kNope);
-  request.cache_mode = pick(state, kCacheModes);
+  request.tokens = tokens.value_or(pick(random, kTokens));
+  request.he = pick(random, kHe);
+  request.hcq = pick(random, kHcq);
+  request.heads = pick(random, kHeads);
+  request.nope_dim = pick(random, kNope);
+  request.cache_mode = pick(random, kCacheModes);
   if (result.scenario.kv == 3 && request.cache_mode != "TND") request.cache_mode = "PA_BSND";
   if (request.cache_mode != "TND") request.block_size = 16;
   request.quant = result.scenario.text();
-  request.smooth = result.scenario.takes_smooth_scales() && next(state) % 2 == 0;
-  request.query_norm = next(state) % 2 == 0;
-  request.seed = next(state);
+  request.smooth = result.scenario.takes_smooth_scales() && random.next() % 2 == 0;
+  request.query_norm = random.next() % 2 == 0;
+  request.seed = random.next();
   return result;
 }
 
@@ -121,7 +124,8 @@ std::vector<Variant> repro_variants(const Problem& problem, Profile profile) {
 
 std::vector<Variant> sample(const std::vector<Variant>& variants, std::size_t count, std::uint64_t seed) {
   std::vector<Variant> rest(variants.begin() + 1, variants.end());
-  for (std::size_t i = rest.size(); i > 1; --i) std::swap(rest[i - 1], rest[next(seed) % i]);
+  Random random(seed);
+  for (std::size_t i = rest.size(); i > 1; --i) std::swap(rest[i - 1], rest[random.next() % i]);
   // The first of each engine and instruction set come before the others.
   std::vector<Variant> chosen{variants.front()};
   std::vector<Variant> others;

@@ -12,8 +12,6 @@ namespace {
 constexpr std::int64_t kHeader = 64;     // of a deferred left operand; its packed form follows
 constexpr std::int64_t kAlignment = 64;  // of what lies in scratch
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-
 void widen_row(const std::uint16_t* row, std::int64_t count, std::uint32_t* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(row[i]) << 16;
 }

@@ -15,8 +15,6 @@ constexpr std::int64_t kSpanBytes = 192 * 1024;
 // k of one int8 call in the packed path: a panel of 64 columns then takes 96 KiB.
 constexpr std::int64_t kIntChunk = 1536;
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-
 }  // namespace
 
 GemmType gemm_type(Operand operand) {

@@ -11,6 +11,8 @@
 
 namespace mla_prolog::cpu {
 
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
 kernels::GemmType gemm_type(Operand operand);
 // Bytes of a weight, scales included.
 double weight_bytes(Operand operand);

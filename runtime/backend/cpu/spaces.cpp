@@ -9,8 +9,6 @@ using kernels::bf16_t;
 
 constexpr std::int64_t kPackedAbsorbColumns = 128;
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-
 std::int64_t signed_size(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 // Of a head, widened to whole panels.
