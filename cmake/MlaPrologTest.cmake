@@ -16,6 +16,18 @@ target_compile_definitions(
   mla_prolog_test_main PRIVATE MLA_PROLOG_SHARED_DIR="${MLA_PROLOG_SHARED}"
                                MLA_PROLOG_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/test/data")
 
+# What OpenMP orders, the thread sanitizer learns from Archer alone. LLVM's OpenMP runtime opens it by its bare name and
+# silently goes on without; then all that a team does seems to race with what its leader does next. Because the
+# sanitizer intercepts dlopen, the program's run path is searched, and the linker puts the runtime's folder there only
+# for a program that itself links OpenMP. One that has it through a library needs it as well.
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize=thread" AND OpenMP_omp_LIBRARY)
+  cmake_path(GET OpenMP_omp_LIBRARY PARENT_PATH openmp_folder)
+  find_library(MLA_PROLOG_ARCHER archer HINTS ${openmp_folder} REQUIRED)
+  mark_as_advanced(MLA_PROLOG_ARCHER)
+  cmake_path(GET MLA_PROLOG_ARCHER PARENT_PATH archer_folder)
+  list(APPEND CMAKE_BUILD_RPATH ${archer_folder})
+endif()
+
 # mla_prolog_add_test(<name> SOURCES <file>... [LIBS <target>...] [ARGS <argument>...] [LABELS <label>...]
 #                     [ENVIRONMENT <VAR=value>...])
 #
