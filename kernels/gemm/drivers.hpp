@@ -27,6 +27,7 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
   };
   functions.in_place_group = kMaxInPlaceTokens<Type>;
   functions.packed_group = kPanelTokens;
+  functions.packed_columns = kBatchColumns<Type>;
   functions.packed_from = packed_from;
   return functions;
 }

@@ -75,6 +75,8 @@ struct GemmFunctions {
   // The columns that `in_place` takes side by side with groups of this many tokens: calls of this width stream best.
   std::int64_t (*in_place_columns)(std::int64_t group);
   std::int64_t packed_group;
+  // The columns that `packed` decodes together.
+  std::int64_t packed_columns;
   // From how many tokens on `packed` wins (measured).
   std::int64_t packed_from;
 };

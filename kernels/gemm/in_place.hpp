@@ -9,11 +9,12 @@
 namespace mla_prolog::kernels {
 namespace {
 
-constexpr int kMaxGroup = 12;
+template <typename Type>
+constexpr int kMaxGroup = Type::kInt ? 12 : 8;
 
 template <typename Type>
-constexpr int kMaxInPlaceTokens = static_cast<int>(min_of(kMaxGroup, Type::Decoder::kAccumulators /
-                                                                         kUnitVectors<typename Type::Decoder>));
+constexpr int kMaxInPlaceTokens = static_cast<int>(min_of(kMaxGroup<Type>, Type::Decoder::kAccumulators /
+                                                                               kUnitVectors<typename Type::Decoder>));
 
 // How many units stand side by side with this many tokens.
 template <typename Type>
@@ -70,25 +71,20 @@ constexpr auto kInPlaceTable = make_in_place_table<Type>(std::make_integer_seque
 template <typename Type>
 constexpr std::int64_t kCBytes = 4;
 
-// One range of k of a call of `in_place`.
-struct RowRange {
-  std::int64_t begin, end;
-  bool resume;  // C holds the sums of the rows before
-  bool last;
-};
-
 template <typename Type>
-void in_place_rows(const GemmArgs& args, const RowRange& rows) {
+void in_place(const GemmArgs& args) {
   using Decoder = typename Type::Decoder;
   constexpr int kPerPanel = units_per_panel<Decoder, kElementBytes<Decoder>>();
   const std::int64_t units = args.columns / Decoder::kColumns;
   // The widest step of the first (largest) group; a smaller last group follows with the same columns.
   const std::int64_t step = kInPlaceTable<Type>.rows[min_of(args.group, args.tokens) - 1].units;
   const std::int64_t blocks = args.k / kMxBlockLength;
-  const bool strided = args.row_stride != kPanelBytes;
+  const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
+  Fetcher fetcher(args.next, (units + step - 1) / step * groups * (args.k / kFetchRows));
+  const ScaleRange x_range = x_scale_range<Type>(args);
+  bool moderate = false;
   const auto units_from = [&](std::int64_t unit) {
-    return args.weight + rows.begin * args.row_stride + (unit / kPerPanel) * args.panel_stride +
-           (unit % kPerPanel) * Decoder::kColumns;
+    return args.weight + (unit / kPerPanel) * args.panel_stride + (unit % kPerPanel) * Decoder::kColumns;
   };
   for (std::int64_t u0 = 0; u0 < units; u0 += step) {
     const std::int64_t u1 = min_of(units, u0 + step);
@@ -97,6 +93,9 @@ void in_place_rows(const GemmArgs& args, const RowRange& rows) {
     if constexpr (Type::kMx) {
       expand_scales(args.weight_scales + u0 * Decoder::kColumns * args.weight_scale_stride, args.weight_scale_stride,
                     columns, blocks, scales);
+      ScaleRange weight_range;
+      weight_range.add(scales, blocks * columns);
+      moderate = moderate_scales(x_range, weight_range);
     }
     const auto* x = static_cast<const std::uint32_t*>(args.x);
     for (std::int64_t first = 0; first < args.tokens; first += args.group) {
@@ -109,43 +108,22 @@ void in_place_rows(const GemmArgs& args, const RowRange& rows) {
         tile.weight = units_from(u);
         tile.panel_stride = args.panel_stride;
         tile.row_stride = args.row_stride;
-        tile.k = rows.end - rows.begin;
-        tile.x = x + rows.begin * tokens;
+        tile.k = args.k;
+        tile.x = x;
         tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + u * Decoder::kColumns;
         tile.ldc = args.ldc;
         tile.accumulate = args.accumulate;
-        tile.resume = rows.resume;
         tile.weight_scales = scales + (u - u0) * Decoder::kColumns;
         tile.scale_columns = columns;
-        // The last group of tokens fetches the next columns while it multiplies; the first finds its own there. Strided
-        // rows fetch the next block of rows instead, and after the last one what the caller says.
-        tile.fetched = first > 0;
-        if (first + tokens >= args.tokens && (!strided || rows.last)) {
-          const bool last = u + now >= units;
-          tile.next = last ? args.next.data : units_from(u + now);
-          tile.next_panel_stride = last ? args.next.panel_stride : args.panel_stride;
-          tile.next_row_stride = last ? args.next.row_stride : args.row_stride;
-        }
+        tile.moderate_scales = moderate;
+        tile.fetcher = &fetcher;
+        tile.alone = groups == 1;
         (now == row.units ? row.most : (now == 2 ? row.two : row.one))(tile);
         u += now;
       }
       x += tokens * words_per_token<Type>(args.k);
     }
   }
-}
-
-template <typename Type>
-void in_place(const GemmArgs& args) {
-  if constexpr (!Type::kInt && !Type::kMx) {
-    if (args.row_stride != kPanelBytes && !args.accumulate) {
-      for (std::int64_t k = 0; k < args.k; k += kStridedRows) {
-        const std::int64_t end = min_of(args.k, k + kStridedRows);
-        in_place_rows<Type>(args, {k, end, k > 0, end == args.k});
-      }
-      return;
-    }
-  }
-  in_place_rows<Type>(args, {0, args.k, false, true});
 }
 
 }  // namespace

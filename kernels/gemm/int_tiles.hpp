@@ -15,21 +15,23 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
-// Adds groups of k to the accumulators.
-template <int kUnits, int kTokens, bool kNext>
-inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
-                            const Ahead<kUnits, kNext>& ahead, std::int64_t begin, std::int64_t end,
-                            const std::int32_t* x,
+// Adds k rows [begin, end), as groups of k, to the accumulators; kAlone as in multiply_rows.
+template <int kUnits, int kTokens, bool kAlone>
+inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>], std::int64_t begin,
+                            std::int64_t end, const std::int32_t* x,
                             Int (&acc)[kCount<kUnits>][kCount<kUnitVectors<IntDecoder>>][kCount<kTokens>]) {
   constexpr int kVectors = kUnitVectors<IntDecoder>;
   constexpr int kBytes = kIntGroup * static_cast<int>(kPanelBytes);
-  for (std::int64_t g = begin; g < end; ++g) {
+  for (std::int64_t g = begin / kIntGroup; g < end / kIntGroup; ++g) {
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
+      const std::uint8_t* p = unit[u] + g * kBytes;
+      if constexpr (kAlone) {
 #pragma GCC unroll 2
-      for (int line = 0; line < kBytes; line += 64) ahead.fetch(u, g * kBytes + line);
+        for (int line = 0; line < kBytes; line += 64) VectorSet::prefetch_l1(p + kFetchRows * kPanelBytes + line);
+      }
       Int w[kCount<kVectors>];
-      decoder.decode(unit[u] + g * kBytes, w);
+      decoder.decode(p, w);
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
         const Int value = VectorSet::broadcast(x + g * kTokens + t);
@@ -45,8 +47,6 @@ void in_place_int_tile(const Tile& tile) {
   constexpr int kVectors = kUnitVectors<IntDecoder>;
   const std::uint8_t* unit[kCount<kUnits>];
   unit_pointers<IntDecoder, kUnits>(tile.weight, tile.panel_stride, unit);
-  constexpr int kCyclesPerRow = kUnits * kVectors * kTokens * kWidth / 16 / kIntGroup;
-  const FetchPlan<IntDecoder, kUnits, kCyclesPerRow> plan(tile, unit);
   const IntDecoder decoder;
   const auto* x = static_cast<const std::int32_t*>(tile.x);
   const std::int64_t groups = tile.k / kIntGroup;
@@ -60,9 +60,17 @@ void in_place_int_tile(const Tile& tile) {
       for (int v = 0; v < kVectors; ++v) acc[u][v][t] = start;
     }
   }
-  const std::int64_t split = plan.split / kIntGroup;
-  multiply_groups<kUnits, kTokens>(decoder, unit, plan.own, 0, split, x, acc);
-  multiply_groups<kUnits, kTokens>(decoder, unit, plan.next, split, groups, x, acc);
+  Fetcher fetcher = *tile.fetcher;
+  for (std::int64_t k = 0; k < tile.k; k += kFetchRows) {
+    fetcher.step();
+    const std::int64_t end = k + kFetchRows < tile.k ? k + kFetchRows : tile.k;
+    if (tile.alone) {
+      multiply_groups<kUnits, kTokens, true>(decoder, unit, k, end, x, acc);
+    } else {
+      multiply_groups<kUnits, kTokens, false>(decoder, unit, k, end, x, acc);
+    }
+  }
+  *tile.fetcher = fetcher;
 #pragma GCC unroll 8
   for (int u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16
@@ -87,7 +95,9 @@ void panel_int_tile(const Tile& tile) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) acc[t][v] = start;
   }
+  Fetcher fetcher = *tile.fetcher;
   for (std::int64_t g = 0; g < groups; ++g) {
+    if (g % (kFetchRows / kIntGroup) == 0) fetcher.step();
     Int weight[kCount<kVectors>];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
@@ -100,6 +110,7 @@ void panel_int_tile(const Tile& tile) {
     w += kVectors * kWidth;
     x += kTokens;
   }
+  *tile.fetcher = fetcher;
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 8

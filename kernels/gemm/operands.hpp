@@ -54,12 +54,6 @@ std::size_t x_bytes(std::int64_t tokens, std::int64_t k) {
   return static_cast<std::size_t>(tokens * words_per_token<Type>(k)) * 4;
 }
 
-// 2^(code - 127); 0xFF is NaN.
-inline float scale_value(std::uint8_t code) {
-  const std::uint32_t bits = code == 0xFF ? 0x7FC00000U : (code == 0 ? 0x00400000U : std::uint32_t{code} << 23);
-  return __builtin_bit_cast(float, bits);
-}
-
 template <typename Type>
 void pack_x_float(const GemmX& x) {
   constexpr int kBytes = kElementBytes<typename Type::Decoder>;
@@ -80,6 +74,21 @@ void pack_x_float(const GemmX& x) {
       out += blocks * tokens;
     }
   }
+}
+
+// Of the scales of all groups of a packed left operand.
+template <typename Type>
+ScaleRange x_scale_range(const GemmArgs& args) {
+  ScaleRange range;
+  if constexpr (Type::kMx) {
+    const auto* x = static_cast<const float*>(args.x);
+    for (std::int64_t first = 0; first < args.tokens; first += args.group) {
+      const std::int64_t tokens = min_of(args.group, args.tokens - first);
+      range.add(x + args.k * tokens, args.k / kMxBlockLength * tokens);
+      x += tokens * words_per_token<Type>(args.k);
+    }
+  }
+  return range;
 }
 
 inline void pack_x_int(const GemmX& x) {
@@ -104,14 +113,6 @@ inline void pack_x_int(const GemmX& x) {
       out[groups * tokens + t] = IntDecoder::kBiased ? -128 * sum : 0;
     }
     out += (groups + 1) * tokens;
-  }
-}
-
-// E8M0 bytes of `columns` columns as float32 [block][columns].
-inline void expand_scales(const std::uint8_t* scales, std::ptrdiff_t stride, std::int64_t columns, std::int64_t blocks,
-                          float* out) {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t b = 0; b < blocks; ++b) out[b * columns + j] = scale_value(scales[j * stride + b]);
   }
 }
 

@@ -113,27 +113,6 @@ template <typename Type>
 constexpr PanelTable kPanelTable =
     make_panel_table<Type>(std::make_integer_sequence<int, VectorSet::kPanelVectors * kPanelTokens>());
 
-// Brings what comes next into the second-level cache, a share at a time.
-struct Prefetcher {
-  GemmPrefetch what;
-  bool by_rows;  // each row's panels lie side by side; otherwise each panel's rows do
-  std::int64_t lines_per_piece;
-  std::int64_t lines;
-  std::int64_t done = 0;
-
-  explicit Prefetcher(const GemmPrefetch& next) : what(next), by_rows(next.row_stride != kPanelBytes) {
-    lines_per_piece = (by_rows ? what.panels : what.rows) * kPanelBytes / 64;
-    lines = next.data == nullptr ? 0 : (by_rows ? what.rows : what.panels) * lines_per_piece;
-  }
-
-  void advance(std::int64_t until) {
-    const std::ptrdiff_t stride = by_rows ? what.row_stride : what.panel_stride;
-    for (; done < until; ++done) {
-      VectorSet::prefetch_l2(what.data + done / lines_per_piece * stride + done % lines_per_piece * 64);
-    }
-  }
-};
-
 template <typename Type>
 void packed(const GemmArgs& args) {
   using Decoder = typename Type::Decoder;
@@ -144,16 +123,8 @@ void packed(const GemmArgs& args) {
   const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
   auto* panels = static_cast<Word*>(args.scratch);
   auto* scales = static_cast<float*>(args.scratch) + kBatchColumns<Type> * steps;
-  ScaleRange x_range;
+  const ScaleRange x_range = x_scale_range<Type>(args);
   bool moderate = false;
-  if constexpr (Type::kMx) {
-    const auto* x = static_cast<const float*>(args.x);
-    for (std::int64_t first = 0; first < args.tokens; first += args.group) {
-      const std::int64_t tokens = min_of(args.group, args.tokens - first);
-      x_range.add(x + args.k * tokens, blocks * tokens);
-      x += tokens * words_per_token<Type>(args.k);
-    }
-  }
   for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatchColumns<Type>) {
     const std::int64_t columns = min_of(kBatchColumns<Type>, args.columns - n0);
     const std::uint8_t* weight = args.weight + n0 / kNzColumns * args.panel_stride;
@@ -163,7 +134,8 @@ void packed(const GemmArgs& args) {
       next = {weight + columns / kNzColumns * args.panel_stride, args.panel_stride, args.row_stride,
               min_of(kBatchColumns<Type>, args.columns - n0 - columns) / kNzColumns, args.k};
     }
-    Prefetcher prefetcher(next);
+    const std::int64_t panels_of_batch = (columns + kPanelColumns - 1) / kPanelColumns;
+    Fetcher fetcher(next, panels_of_batch * groups * (args.k / kFetchRows));
     for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
       const std::int64_t width = min_of(kPanelColumns, columns - j);
       const TileFunction(&functions)[kPanelTokens] = kPanelTable<Type>.function[width / kWidth - 1];
@@ -178,7 +150,6 @@ void packed(const GemmArgs& args) {
       for (std::int64_t g = 0; g < groups; ++g) {
         const std::int64_t first = g * args.group;
         const std::int64_t tokens = min_of(args.group, args.tokens - first);
-        if (j + kPanelColumns >= columns) prefetcher.advance(prefetcher.lines * (g + 1) / groups);
         Tile tile{};
         tile.weight = reinterpret_cast<const std::uint8_t*>(panels + j * steps);
         tile.k = args.k;
@@ -189,6 +160,7 @@ void packed(const GemmArgs& args) {
         tile.weight_scales = scales;
         tile.scale_columns = width;
         tile.moderate_scales = moderate;
+        tile.fetcher = &fetcher;
         functions[tokens - 1](tile);
         x += tokens * words_per_token<Type>(args.k);
       }

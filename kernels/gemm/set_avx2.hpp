@@ -13,9 +13,9 @@ struct VectorSet {
   static constexpr int kWidth = 8;
   static constexpr int kPanelVectors = 2;  // 16 columns
   static constexpr int kPanelTokens = 6;
-  static constexpr int kPackedFromBf16 = 160;  // tokens from which decoding a panel pays
-  static constexpr int kPackedFromInt8 = 14;
-  static constexpr int kPackedFromE4m3 = 7;
+  static constexpr int kPackedFromBf16 = 64;  // tokens from which decoding a panel pays
+  static constexpr int kPackedFromInt8 = 24;
+  static constexpr int kPackedFromE4m3 = 10;
   static constexpr int kPackedFromHif8 = 3;
 
   using Float = __m256;
@@ -36,7 +36,7 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm256_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
 
-  static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+  static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 };
 

@@ -13,8 +13,8 @@ struct VectorSet {
   static constexpr int kWidth = 16;        // float32 or int32 lanes
   static constexpr int kPanelVectors = 4;  // 64 columns
   static constexpr int kPanelTokens = 6;
-  static constexpr int kPackedFromBf16 = 64;  // tokens from which decoding a panel pays
-  static constexpr int kPackedFromInt8 = 160;
+  static constexpr int kPackedFromBf16 = 96;  // tokens from which decoding a panel pays
+  static constexpr int kPackedFromInt8 = 64;
   static constexpr int kPackedFromE4m3 = 12;
   static constexpr int kPackedFromHif8 = 12;
 
@@ -36,7 +36,7 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm512_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
 
-  static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+  static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 };
 

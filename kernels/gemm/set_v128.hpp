@@ -65,7 +65,7 @@ struct VectorSet {
   static Int add(Int a, Int b) { return _mm_add_epi32(a, b); }
 #endif
 
-  static void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
+  static void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }
   static void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }
 };
 

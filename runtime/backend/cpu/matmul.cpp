@@ -1,6 +1,7 @@
 #include "runtime/backend/cpu/matmul.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace mla_prolog::cpu {
 namespace {
@@ -14,6 +15,8 @@ using kernels::kGemmChunk;
 constexpr std::int64_t kSpanBytes = 192 * 1024;
 // k of one int8 call in the packed path: a panel of 64 columns then takes 96 KiB.
 constexpr std::int64_t kIntChunk = 1536;
+// From one k to the next in FRACTAL_NZ.
+constexpr std::ptrdiff_t kRowBytes = 32;
 
 }  // namespace
 
@@ -98,9 +101,15 @@ std::byte* MatmulPlan::at(const PackedLeft& left, std::int64_t token, std::int64
   return left.data + chunks * functions_->x_bytes(left.tokens, chunk_) + functions_->x_bytes(token, count);
 }
 
-GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const {
-  constexpr std::int64_t kBatchColumns = 64;
-  const std::int64_t panels = std::min(n1 - n0, kBatchColumns) / panel_columns_;
+std::int64_t MatmulPlan::step_columns(const Matrix& matrix, std::int64_t tokens) const {
+  if (packed_) return functions_->packed_columns;
+  // Columns of a row-major matrix lie side by side: all at once, so that memory is read in its order.
+  if (matrix.row_stride != kRowBytes) return std::numeric_limits<std::int64_t>::max();
+  return functions_->in_place_columns(std::min(group_, tokens));
+}
+
+GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens) const {
+  const std::int64_t panels = std::min(n1 - n0, step_columns(matrix, tokens)) / panel_columns_;
   const std::uint8_t* data = matrix.data + n0 / panel_columns_ * matrix.panel_stride;
   return {data, matrix.panel_stride, matrix.row_stride, panels, std::min(chunk_, matrix.k)};
 }
@@ -111,7 +120,7 @@ void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int
                                  const GemmPrefetch& next) const {
   // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
   // chunk.
-  const std::int64_t step = packed_ ? n1 - n0 : functions_->in_place_columns(std::min(group_, tokens));
+  const std::int64_t step = packed_ ? n1 - n0 : std::min(n1 - n0, step_columns(matrix, tokens));
   for (std::int64_t n = n0; n < n1; n += step) {
     const std::int64_t columns = std::min(step, n1 - n);
     for (std::int64_t k = k0; k < k1; k += chunk_) {
@@ -136,10 +145,10 @@ void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int
       }
       // After these k the next chunk follows, then the next columns, then what the caller says.
       if (k + count < k1) {
-        args.next = first_read(matrix, n, n1);
+        args.next = first_read(matrix, n, n1, tokens);
         args.next.data += (k + count) * matrix.row_stride;
       } else if (n + columns < n1) {
-        args.next = first_read(matrix, n + columns, n1);
+        args.next = first_read(matrix, n + columns, n1, tokens);
         args.next.data += k0 * matrix.row_stride;
       }
       (packed_ ? functions_->packed : functions_->in_place)(args);

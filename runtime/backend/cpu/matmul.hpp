@@ -90,8 +90,8 @@ class MatmulPlan {
                 std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate, void* c, std::int64_t ldc,
                 void* scratch, const kernels::GemmPrefetch& next = {}) const;
 
-  // The first weights that a multiplication starting at column n0 reads.
-  kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1) const;
+  // The first weights that a multiplication of columns [n0, n1) with this many tokens reads.
+  kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens) const;
 
  private:
   enum class Form : std::uint8_t { none, native, widened };
@@ -101,6 +101,8 @@ class MatmulPlan {
     Form form;
   };
 
+  // Columns whose weights are read side by side.
+  std::int64_t step_columns(const Matrix& matrix, std::int64_t tokens) const;
   std::size_t native_bytes(std::int64_t k) const;
   std::size_t left_bytes(std::int64_t k) const;
   PackedLeft defer(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1,

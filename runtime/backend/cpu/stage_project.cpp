@@ -19,13 +19,12 @@ LeftRows x_rows(const Block& block) {
   return rows;
 }
 
-// One weight's part of a tile: columns [begin, end) of it, the results to `c`.
-void project_weight(const Block& block, const Tile& tile, const Matrix& weight, std::int64_t begin, std::int64_t end,
-                    const PackedLeft& left, std::int64_t token, std::int64_t k0, std::int64_t k1, float* c) {
-  if (begin >= end) return;
-  block.matmuls.project.multiply(weight, begin, end, left, token, tile.tokens, k0, k1, k0 != tile.k, c,
-                                 projected_columns(block.run.layer), block.own.scratch);
-}
+// The columns of a tile that lie in one of the two weights, and where their results go.
+struct Part {
+  Matrix weight;
+  std::int64_t begin, end;
+  float* c;
+};
 
 // The chunks' sums, added in ascending order, in the place of the first.
 template <typename T>
@@ -54,19 +53,37 @@ void project(const Block& block, const Tile& tile) {
     dq.prepared = block.run.prepared->weight_dq;
     dkv.prepared = block.run.prepared->weight_dkv_kr;
   }
-  const bool shared = block.schedule.has(Stage::pack_x);
   const std::int64_t plane = tile.k / block.schedule.grid(Stage::project, 1).k_unit;
-  const std::int64_t end = tile.column + tile.columns;
-  const std::int64_t dkv_begin = std::max(tile.column, layer.hcq);
-  float* m = block.shared.m + (plane * block.schedule.max_block_tokens() + tile.token) * projected_columns(layer);
-  const std::int64_t tile_end = tile.k + tile.ks;
-  for (std::int64_t k0 = tile.k; k0 < tile_end; k0 += matmul.span()) {
-    const std::int64_t k1 = std::min(tile_end, k0 + matmul.span());
+  const std::int64_t width = projected_columns(layer);
+  float* m = block.shared.m + (plane * block.schedule.max_block_tokens() + tile.token) * width;
+  const std::int64_t column_end = tile.column + tile.columns;
+  Part parts[2];
+  std::int64_t count = 0;
+  if (tile.column < layer.hcq) {
+    parts[count++] = {dq, tile.column, std::min(column_end, layer.hcq), m + tile.column};
+  }
+  if (column_end > layer.hcq) {
+    const std::int64_t begin = std::max(tile.column, layer.hcq);
+    parts[count++] = {dkv, begin - layer.hcq, column_end - layer.hcq, m + begin};
+  }
+  const bool shared = block.schedule.has(Stage::pack_x);
+  const std::int64_t k_end = tile.k + tile.ks;
+  for (std::int64_t k0 = tile.k; k0 < k_end; k0 += matmul.span()) {
+    const std::int64_t k1 = std::min(k_end, k0 + matmul.span());
     const PackedLeft left = shared ? PackedLeft{block.shared.x_left, block.count, 0}
                                    : matmul.pack_alone(x_rows(block), tile.token, tile.tokens, k0, k1, block.own.left);
-    const std::int64_t token = shared ? tile.token : 0;
-    project_weight(block, tile, dq, tile.column, std::min(end, layer.hcq), left, token, k0, k1, m + tile.column);
-    project_weight(block, tile, dkv, dkv_begin - layer.hcq, end - layer.hcq, left, token, k0, k1, m + dkv_begin);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Part& part = parts[i];
+      const bool last = i + 1 == count;
+      const Part& then = parts[last ? 0 : i + 1];
+      kernels::GemmPrefetch next;
+      if (!last || k1 < k_end) {
+        next = matmul.first_read(then.weight, then.begin, then.end, tile.tokens);
+        next.data += (last ? k1 : k0) * then.weight.row_stride;
+      }
+      matmul.multiply(part.weight, part.begin, part.end, left, shared ? tile.token : 0, tile.tokens, k0, k1,
+                      k0 != tile.k, part.c, width, block.own.scratch, next);
+    }
   }
 }
 
