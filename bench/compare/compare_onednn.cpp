@@ -1,6 +1,7 @@
 // The operator against an unfused pipeline on oneDNN's matmuls, in one process, call by call in turn (A B A B), weights
 // cold on both sides. Every variant of operand types that oneDNN has here runs; the ratio is the best one's median time
-// over the operator's.
+// over the operator's. The operator runs strict, and with numerics fast too where oneDNN multiplies bf16 for it: then
+// both sides may use what sums in another order.
 //
 //   compare_onednn --tokens 1,64 --json out.json
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "bench/compare/onednn_pipeline.hpp"
 #include "bench/support/clock.hpp"
@@ -72,12 +74,23 @@ struct Peer {
   std::vector<double> seconds;
 };
 
+// The operator with numerics fast, with the engines that are chosen then.
+std::optional<bench::Subject> fast_subject(const Options& options, Isa isa, const std::string& scenario,
+                                           std::int64_t tokens, bench::ColdWeights& weights) {
+  const PlanOptions fast{
+      .backend = Backend::automatic, .isa = isa, .numerics = Numerics::fast, .threads = options.threads};
+  const Problem problem = bench::problem_of(scenario, tokens, options.dims);
+  if (!make_plan(problem, fast).ok()) return std::nullopt;
+  return std::optional<bench::Subject>(std::in_place, problem, fast, weights);
+}
+
 nlohmann::ordered_json compare(const Options& options, const std::string& scenario, std::int64_t tokens,
                                bench::ColdWeights& weights, std::vector<Variant>& variants) {
   const auto isa = parse<Isa>(options.isa);
   if (!isa) throw std::invalid_argument("--isa: no instruction set " + options.isa);
   bench::Subject ours(bench::problem_of(scenario, tokens, options.dims),
                       {.backend = Backend::cpu, .isa = *isa, .threads = options.threads}, weights);
+  std::optional<bench::Subject> fast = fast_subject(options, *isa, scenario, tokens, weights);
   const auto set = kernels::choose_kernel_set(ours.plan().isa());
   std::vector<Peer> peers;
   for (Variant& variant : variants) {
@@ -86,11 +99,14 @@ nlohmann::ordered_json compare(const Options& options, const std::string& scenar
     if (pipeline) peers.push_back({&variant, std::move(*pipeline), {}});
   }
   std::vector<double> seconds;
+  std::vector<double> fast_seconds;
   const double begin = bench::now();
   for (int round = -1; round < options.rounds; ++round) {  // the first is for both sides to settle
     if (round >= 3 && bench::now() - begin > options.seconds) break;
     const double own = ours.run();
+    const double its_fast = fast ? fast->run() : 0;
     if (round >= 0) seconds.push_back(own);
+    if (round >= 0 && fast) fast_seconds.push_back(its_fast);
     for (Peer& peer : peers) {
       const double its = peer.pipeline.run();
       if (round >= 0) peer.seconds.push_back(its);
@@ -119,6 +135,10 @@ nlohmann::ordered_json compare(const Options& options, const std::string& scenar
     }
   }
   cell["ratio"] = best / bench::median(seconds);
+  if (fast) {
+    cell["fast_seconds"] = bench::median(fast_seconds);
+    cell["fast_ratio"] = best / bench::median(fast_seconds);
+  }
   return cell;
 }
 
@@ -126,6 +146,10 @@ void print(const nlohmann::ordered_json& cell) {
   std::printf("%-6s T %5lld  operator %9.3f ms  oneDNN best %-8s ratio %5.2f |",
               cell["scenario"].get<std::string>().c_str(), cell["tokens"].get<long long>(),
               cell["seconds"].get<double>() * 1e3, cell.value("best", "none").c_str(), cell["ratio"].get<double>());
+  if (cell.contains("fast_seconds")) {
+    std::printf(" fast %.3f ms ratio %.2f |", cell["fast_seconds"].get<double>() * 1e3,
+                cell["fast_ratio"].get<double>());
+  }
   for (const auto& variant : cell["variants"]) {
     std::printf(" %s %.3f ms (differs by %.1e)", variant["types"].get<std::string>().c_str(),
                 variant["seconds"].get<double>() * 1e3, variant["relative_difference"].get<double>());
