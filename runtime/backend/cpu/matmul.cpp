@@ -1,7 +1,6 @@
 #include "runtime/backend/cpu/matmul.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace mla_prolog::cpu {
 namespace {
@@ -17,6 +16,18 @@ constexpr std::int64_t kSpanBytes = 192 * 1024;
 constexpr std::int64_t kIntChunk = 1536;
 // From one k to the next in FRACTAL_NZ.
 constexpr std::ptrdiff_t kRowBytes = 32;
+// How far ahead of their use weights are fetched, about: as much as a head of W_UK has, so that the streams of both
+// matmuls of a head go on evenly while one is limited by arithmetic and the other by memory.
+constexpr std::int64_t kBytesAhead = 128 * 1024;
+
+// Part `i` of `count` of what is to be fetched.
+GemmPrefetch share_of_rows(const GemmPrefetch& all, std::int64_t i, std::int64_t count) {
+  GemmPrefetch share = all;
+  const std::int64_t begin = all.rows * i / count;
+  share.rows = all.rows * (i + 1) / count - begin;
+  if (all.data != nullptr) share.data += begin * all.row_stride;
+  return share;
+}
 
 }  // namespace
 
@@ -101,17 +112,37 @@ std::byte* MatmulPlan::at(const PackedLeft& left, std::int64_t token, std::int64
   return left.data + chunks * functions_->x_bytes(left.tokens, chunk_) + functions_->x_bytes(token, count);
 }
 
-std::int64_t MatmulPlan::step_columns(const Matrix& matrix, std::int64_t tokens) const {
-  if (packed_) return functions_->packed_columns;
+MatmulPlan::Walk MatmulPlan::walk(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t k0,
+                                  std::int64_t k1, std::int64_t tokens) const {
+  Walk walk{.n0 = n0, .n1 = n1, .k0 = k0, .k1 = k1};
+  walk.chunks = (k1 - k0 + chunk_ - 1) / chunk_;
+  if (packed_) {  // a call goes through all columns, and fetches its own
+    walk.step = n1 - n0;
+    walk.first_columns = std::min(n1 - n0, functions_->packed_columns);
+    return walk;
+  }
   // Columns of a row-major matrix lie side by side: all at once, so that memory is read in its order.
-  if (matrix.row_stride != kRowBytes) return std::numeric_limits<std::int64_t>::max();
-  return functions_->in_place_columns(std::min(group_, tokens));
+  const bool row_major = matrix.row_stride != kRowBytes;
+  walk.step = row_major ? n1 - n0 : std::min(n1 - n0, functions_->in_place_columns(std::min(group_, tokens)));
+  walk.first_columns = walk.step;
+  const std::int64_t call_bytes = walk.step / panel_columns_ * kRowBytes * std::min(chunk_, k1 - k0);
+  const std::int64_t ahead = std::max<std::int64_t>(1, (kBytesAhead + call_bytes / 2) / call_bytes);
+  walk.ahead = ahead <= walk.chunks ? ahead : ahead / walk.chunks * walk.chunks;
+  return walk;
 }
 
-GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens) const {
-  const std::int64_t panels = std::min(n1 - n0, step_columns(matrix, tokens)) / panel_columns_;
-  const std::uint8_t* data = matrix.data + n0 / panel_columns_ * matrix.panel_stride;
-  return {data, matrix.panel_stride, matrix.row_stride, panels, std::min(chunk_, matrix.k)};
+GemmPrefetch MatmulPlan::weights_of(const Matrix& matrix, std::int64_t n, std::int64_t columns, std::int64_t k,
+                                    std::int64_t rows) const {
+  return {matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride, matrix.panel_stride,
+          matrix.row_stride, columns / panel_columns_, rows};
+}
+
+GemmPrefetch MatmulPlan::first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t k0,
+                                    std::int64_t k1, std::int64_t tokens) const {
+  const Walk way = walk(matrix, n0, n1, k0, k1, tokens);
+  const std::int64_t steps = std::max<std::int64_t>(1, way.ahead / way.chunks);
+  return weights_of(matrix, n0, std::min(n1 - n0, steps * way.first_columns), k0,
+                    std::min(k1 - k0, way.ahead * chunk_));
 }
 
 void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left,
@@ -120,39 +151,38 @@ void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int
                                  const GemmPrefetch& next) const {
   // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
   // chunk.
-  const std::int64_t step = packed_ ? n1 - n0 : std::min(n1 - n0, step_columns(matrix, tokens));
-  for (std::int64_t n = n0; n < n1; n += step) {
-    const std::int64_t columns = std::min(step, n1 - n);
-    for (std::int64_t k = k0; k < k1; k += chunk_) {
-      const std::int64_t count = std::min(chunk_, k1 - k);
-      GemmArgs args{.weight = matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride,
-                    .panel_stride = matrix.panel_stride,
-                    .row_stride = matrix.row_stride,
-                    .weight_scales = nullptr,
-                    .weight_scale_stride = matrix.k / kMxBlock,
-                    .columns = columns,
-                    .k = count,
-                    .x = at(left, token, k, count),
-                    .tokens = tokens,
-                    .group = group_,
-                    .c = static_cast<std::uint32_t*>(c) + (n - n0),
-                    .ldc = ldc,
-                    .accumulate = accumulate || k != k0,
-                    .scratch = scratch,
-                    .next = next};
-      if (matrix.scales != nullptr) {
-        args.weight_scales = matrix.scales + n * (matrix.k / kMxBlock) + k / kMxBlock;
-      }
-      // After these k the next chunk follows, then the next columns, then what the caller says.
-      if (k + count < k1) {
-        args.next = first_read(matrix, n, n1, tokens);
-        args.next.data += (k + count) * matrix.row_stride;
-      } else if (n + columns < n1) {
-        args.next = first_read(matrix, n + columns, n1, tokens);
-        args.next.data += k0 * matrix.row_stride;
-      }
-      (packed_ ? functions_->packed : functions_->in_place)(args);
+  const Walk way = walk(matrix, n0, n1, k0, k1, tokens);
+  const std::int64_t calls = (n1 - n0 + way.step - 1) / way.step * way.chunks;
+  for (std::int64_t call = 0; call < calls; ++call) {
+    const std::int64_t n = way.column(call);
+    const std::int64_t k = way.row(call, chunk_);
+    const std::int64_t columns = std::min(way.step, n1 - n);
+    const std::int64_t count = std::min(chunk_, k1 - k);
+    GemmArgs args{.weight = matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride,
+                  .panel_stride = matrix.panel_stride,
+                  .row_stride = matrix.row_stride,
+                  .weight_scales = nullptr,
+                  .weight_scale_stride = matrix.k / kMxBlock,
+                  .columns = columns,
+                  .k = count,
+                  .x = at(left, token, k, count),
+                  .tokens = tokens,
+                  .group = group_,
+                  .c = static_cast<std::uint32_t*>(c) + (n - n0),
+                  .ldc = ldc,
+                  .accumulate = accumulate || k != k0,
+                  .scratch = scratch};
+    if (matrix.scales != nullptr) args.weight_scales = matrix.scales + n * (matrix.k / kMxBlock) + k / kMxBlock;
+    const std::int64_t later = call + way.ahead;
+    if (later < calls) {
+      const std::int64_t later_n = way.column(later);
+      const std::int64_t later_k = way.row(later, chunk_);
+      args.next = weights_of(matrix, later_n, std::min(way.first_columns, n1 - later_n), later_k,
+                             std::min(chunk_, k1 - later_k));
+    } else {  // a share of what the caller says
+      args.next = share_of_rows(next, later - calls, std::min(way.ahead, calls));
     }
+    (packed_ ? functions_->packed : functions_->in_place)(args);
   }
 }
 

@@ -85,13 +85,16 @@ class MatmulPlan {
                         std::byte* packed) const;
 
   // c[tokens][ldc] (+)= left . matrix for rows [token, token + tokens) of `left`, k [k0, k1), and columns [n0, n1),
-  // multiples of panel_columns(). `next` is what will be read after the last columns. Stores when not `accumulate`.
+  // multiples of panel_columns(). `next` is what will be read after the last columns (first_read). Stores when not
+  // `accumulate`.
   void multiply(const Matrix& matrix, std::int64_t n0, std::int64_t n1, const PackedLeft& left, std::int64_t token,
                 std::int64_t tokens, std::int64_t k0, std::int64_t k1, bool accumulate, void* c, std::int64_t ldc,
                 void* scratch, const kernels::GemmPrefetch& next = {}) const;
 
-  // The first weights that a multiplication of columns [n0, n1) with this many tokens reads.
-  kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t tokens) const;
+  // What a multiplication of columns [n0, n1) and k [k0, k1) with this many tokens expects to be in the second-level
+  // cache when it begins.
+  kernels::GemmPrefetch first_read(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t k0,
+                                   std::int64_t k1, std::int64_t tokens) const;
 
  private:
   enum class Form : std::uint8_t { none, native, widened };
@@ -101,8 +104,21 @@ class MatmulPlan {
     Form form;
   };
 
-  // Columns whose weights are read side by side.
-  std::int64_t step_columns(const Matrix& matrix, std::int64_t tokens) const;
+  // The order of the kernel's calls: for each run of columns chunk after chunk of k.
+  struct Walk {
+    std::int64_t n0, n1, k0, k1;
+    std::int64_t chunks = 1;         // of k
+    std::int64_t step = 0;           // columns of a call
+    std::int64_t first_columns = 0;  // that a call reads first
+    std::int64_t ahead = 1;          // a call fetches the weights of this many calls later
+
+    std::int64_t column(std::int64_t call) const { return n0 + call / chunks * step; }
+    std::int64_t row(std::int64_t call, std::int64_t chunk) const { return k0 + call % chunks * chunk; }
+  };
+  Walk walk(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t k0, std::int64_t k1,
+            std::int64_t tokens) const;
+  kernels::GemmPrefetch weights_of(const Matrix& matrix, std::int64_t n, std::int64_t columns, std::int64_t k,
+                                   std::int64_t rows) const;
   std::size_t native_bytes(std::int64_t k) const;
   std::size_t left_bytes(std::int64_t k) const;
   PackedLeft defer(const LeftRows& rows, std::int64_t tokens, std::int64_t k0, std::int64_t k1,

@@ -30,9 +30,9 @@ void project_head(const Block& block, const Tile& tile, const PackedLeft& cq, st
   const ThreadSpace& own = block.own;
   const HeadPanels panels(block, head);
   const std::int64_t width = panels.end - panels.begin;
-  block.matmuls.query.multiply(uq_matrix(block.run), panels.begin, panels.end, cq, token, tile.tokens, 0, layer.hcq,
-                               false, own.head, width, own.scratch,
-                               block.matmuls.absorb.first_read(uk_matrix(block.run, head), 0, kHckv, tile.tokens));
+  block.matmuls.query.multiply(
+      uq_matrix(block.run), panels.begin, panels.end, cq, token, tile.tokens, 0, layer.hcq, false, own.head, width,
+      own.scratch, block.matmuls.absorb.first_read(uk_matrix(block.run, head), 0, kHckv, 0, layer.d, tile.tokens));
   for (std::int64_t i = 0; i < tile.tokens; ++i) {
     const float* m = own.head + i * width + (head * (layer.d + kDr) - panels.begin);
     const std::int64_t in_block = tile.token + i;
@@ -54,7 +54,7 @@ void absorb_head(const Block& block, const Tile& tile, std::int64_t head, const 
   for (std::int64_t n = 0; n < kHckv; n += columns) {
     const bool last = n + columns >= kHckv;
     matmul.multiply(uk, n, n + columns, qc, 0, tile.tokens, 0, layer.d, false, own.qn, columns, own.scratch,
-                    last ? next : matmul.first_read(uk, n + columns, kHckv, tile.tokens));
+                    last ? next : matmul.first_read(uk, n + columns, kHckv, 0, layer.d, tile.tokens));
     for (std::int64_t i = 0; i < tile.tokens; ++i) {
       bf16_t* row = layer.quantised_query()
                         ? own.qn_rounded + i * kHckv
@@ -106,7 +106,8 @@ void query_heads(const Block& block, const Tile& tile) {
     GemmPrefetch next;
     if (head + 1 < end) {
       const HeadPanels panels(block, head + 1);
-      next = block.matmuls.query.first_read(uq_matrix(block.run), panels.begin, panels.end, tile.tokens);
+      next = block.matmuls.query.first_read(uq_matrix(block.run), panels.begin, panels.end, 0, block.run.layer.hcq,
+                                            tile.tokens);
     }
     absorb_head(block, tile, head, next);
   }

@@ -78,8 +78,8 @@ void project(const Block& block, const Tile& tile) {
       const Part& then = parts[last ? 0 : i + 1];
       kernels::GemmPrefetch next;
       if (!last || k1 < k_end) {
-        next = matmul.first_read(then.weight, then.begin, then.end, tile.tokens);
-        next.data += (last ? k1 : k0) * then.weight.row_stride;
+        const std::int64_t then_k1 = last ? std::min(k_end, k1 + matmul.span()) : k1;
+        next = matmul.first_read(then.weight, then.begin, then.end, last ? k1 : k0, then_k1, tile.tokens);
       }
       matmul.multiply(part.weight, part.begin, part.end, left, shared ? tile.token : 0, tile.tokens, k0, k1,
                       k0 != tile.k, part.c, width, block.own.scratch, next);
