@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The operator against the whole prolog in torch, call by call in turn (A B A B), weights cold on both sides.
 
-The operator runs in a process of its own (bench_operator --serve), so that neither side's threads are in the other's
-way. Needs torch (`pip install torch`); without it the program says so and exits with 4.
+The operator runs in a process of its own (bench_operator --serve), strict, and with numerics fast beside torch's bf16.
+OpenMP threads of both sides wait asleep, or they would take the processors from the other side. Needs torch (`pip install torch`); without it the program says so and exits with 4.
 
     bench/compare/compare_torch.py --bench build/release/bin/bench_operator --json torch.json
 """
@@ -24,9 +24,9 @@ class Operator:
         self.process = subprocess.Popen([program, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.threads, self.isa = threads, isa
 
-    def call(self, scenario, tokens):
-        time.sleep(0.002)  # until the other side's threads have stopped spinning
-        print(scenario, tokens, self.isa, self.threads, file=self.process.stdin, flush=True)
+    def call(self, scenario, tokens, numerics="strict"):
+        time.sleep(0.002)
+        print(scenario, tokens, self.isa, self.threads, numerics, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if answer.startswith("ERROR") or not answer:
             raise RuntimeError(answer or "bench_operator ended")
@@ -47,7 +47,7 @@ def time_of(variant, weights, inputs):
 def measure(operator, scenario, tokens, variants, copies, effort):
     """Medians of the operator and of each variant."""
     inputs = [torch_prolog.inputs_for(variant, tokens) for variant in variants]
-    own, others = [], [[] for _ in variants]
+    own, others, fast = [], [[] for _ in variants], []
     begin = time.monotonic()
     for turn in range(-1, effort.rounds):  # the first is for both sides to settle
         if turn >= 3 and time.monotonic() - begin > effort.seconds:
@@ -55,17 +55,23 @@ def measure(operator, scenario, tokens, variants, copies, effort):
         seconds = [operator.call(scenario, tokens)]
         for i, variant in enumerate(variants):
             seconds.append(time_of(variant, copies[i][turn % len(copies[i])], inputs[i]))
+        its_fast = operator.call(scenario, tokens, "fast") if scenario == "w0kv0" else None
         if turn >= 0:
             own.append(seconds[0])
+            if its_fast:
+                fast.append(its_fast)
             for i, other in enumerate(others):
                 other.append(seconds[i + 1])
     medians = {variant.name: statistics.median(other) for variant, other in zip(variants, others)}
     best = min(medians, key=medians.get)
-    return {
+    cell = {
         "scenario": scenario, "tokens": tokens, "isa": operator.isa, "threads": operator.threads, "rounds": len(own),
         "seconds": statistics.median(own), "variants": [{"name": n, "seconds": s} for n, s in medians.items()],
         "best": best, "ratio": medians[best] / statistics.median(own),
     }
+    if fast:
+        cell.update(fast_seconds=statistics.median(fast), fast_ratio=medians[best] / statistics.median(fast))
+    return cell
 
 
 def usable(make, copies):
@@ -84,7 +90,9 @@ def print_table(cells):
     for cell in cells:
         others = "  ".join(f"{v['name']} {v['seconds'] * 1e3:.2f}" for v in cell["variants"])
         print(f"{cell['scenario']} T {cell['tokens']:5d}  operator {cell['seconds'] * 1e3:8.2f} ms  "
-              f"ratio {cell['ratio']:5.2f} to {cell['best']}  | {others}", flush=True)
+              f"ratio {cell['ratio']:5.2f} to {cell['best']}  | "
+              + (f"fast {cell['fast_seconds'] * 1e3:.2f} ms ratio {cell['fast_ratio']:.2f} | " if "fast_ratio" in cell else "")
+              + others, flush=True)
 
 
 def main():
@@ -99,7 +107,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=3.0, help="a cell ends after this time, but not before 3 rounds")
     parser.add_argument("--json", help="write the report here")
     effort = parser.parse_args()
-    if effort.isa == "avx2":  # both are read when torch is loaded
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # of torch, read when it is loaded, and of the operator
+    if effort.isa == "avx2":  # all three are read when torch is loaded
         os.environ.update(ONEDNN_MAX_CPU_ISA="AVX2", ATEN_CPU_CAPABILITY="avx2", MKL_ENABLE_INSTRUCTIONS="AVX2")
     global torch_prolog
     try:

@@ -4,7 +4,8 @@
 // formed within its round, and the medians are over rounds.
 //
 //   bench_operator --scenarios w0kv0,w2kv1 --tokens 1,64 --isa avx2 --json out.json
-//   bench_operator --serve      answers lines "SCENARIO TOKENS ISA THREADS" with the seconds of one cold call
+//   bench_operator --serve      answers lines "SCENARIO TOKENS ISA THREADS [strict|fast]" with the seconds of one cold
+//   call
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>

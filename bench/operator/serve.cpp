@@ -25,6 +25,11 @@ class Server {
     if (!(words >> scenario >> tokens >> isa >> threads) || tokens < 1) {
       throw std::invalid_argument("not SCENARIO TOKENS ISA THREADS: " + request);
     }
+    // numerics fast with the engines chosen then; strict is native.
+    std::string numerics = "strict";
+    words >> numerics;
+    const bool fast = numerics == "fast";
+    if (!fast && numerics != "strict") throw std::invalid_argument("not strict or fast: " + numerics);
     if (scenario != scenario_) {
       subjects_.clear();
       weights_.reset();
@@ -35,9 +40,12 @@ class Server {
     if (subject == nullptr) {
       const auto set = parse<Isa>(isa);
       if (!set) throw std::invalid_argument("no instruction set " + isa);
-      subject =
-          std::make_unique<Subject>(problem_of(scenario, tokens, dims_),
-                                    PlanOptions{.backend = Backend::cpu, .isa = *set, .threads = threads}, *weights_);
+      PlanOptions options{.backend = Backend::cpu, .isa = *set, .threads = threads};
+      if (fast) {
+        options.backend = Backend::automatic;
+        options.numerics = Numerics::fast;
+      }
+      subject = std::make_unique<Subject>(problem_of(scenario, tokens, dims_), options, *weights_);
     }
     return subject->run();
   }

@@ -8,9 +8,9 @@
 
 namespace mla_prolog::bench {
 
-// For each line "SCENARIO TOKENS ISA THREADS" writes a line: the seconds of one call with cold weights, or "ERROR
-// cause". A case that was asked for before is kept; another scenario replaces the weights. Returns 0 at the end of
-// input.
+// For each line "SCENARIO TOKENS ISA THREADS [strict|fast]" writes a line: the seconds of one call with cold weights,
+// or "ERROR cause". A case that was asked for before is kept; another scenario replaces the weights. Returns 0 at the
+// end of input.
 int serve(std::istream& requests, std::ostream& answers, const Dims& dims);
 
 }  // namespace mla_prolog::bench

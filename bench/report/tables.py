@@ -150,16 +150,20 @@ def onednn_section(report):
 def torch_section(report):
     wrong = report["int8"]["wrong"]
     bad = ", ".join(f"{name}: {count} of {report['int8']['results']}" for name, count in wrong.items() if count)
-    rows = peer_rows(report["cells"], "name", lambda c: targets.TORCH_RATIO.get(c["scenario"], {}).get(c["tokens"]))
+    target_of = lambda c: targets.TORCH_RATIO.get(c["scenario"], {}).get(c["tokens"])
+    rows = peer_rows(report["cells"], "name", target_of)
+    for row, c in zip(rows, report["cells"]):
+        row += [milliseconds(c["fast_seconds"]), judged(c["fast_ratio"], target_of(c))] if "fast_ratio" in c else ["", ""]
     for c in report["cells"]:
         own = [v["seconds"] for v in c["variants"] if v["name"].startswith("bfloat16")]
         target = targets.TORCH_BF16_RATIO.get(c["tokens"])
         if c["scenario"] == "w0kv0" and own and target:
             rows.append([c["scenario"], c["isa"], str(c["tokens"]), milliseconds(c["seconds"]),
-                         f"torch's own bf16 {milliseconds(min(own))}", judged(min(own) / c["seconds"], target)])
+                         f"torch's own bf16 {milliseconds(min(own))}", judged(min(own) / c["seconds"], target), "", ""])
     return [
         "## Against torch",
-        table(PEER_HEAD, rows),
+        "The last two columns are the operator with numerics fast against the same best peer.",
+        table(PEER_HEAD + ["fast operator ms", "best peer / fast operator"], rows),
         f"torch's int8 results on full-range data that are wrong: {bad}." if bad else
         "torch's int8 results on full-range data are exact on this machine.",
     ]

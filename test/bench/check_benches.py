@@ -71,10 +71,11 @@ def check_refusals(program):
 
 def check_serve(program):
     dims = TINY[:TINY.index("--rounds")]
-    answers = output([program, "--serve", *dims], "w0kv0 2 auto 1\nw9kv9 2 auto 1\nnonsense\nw2kv0 1 auto 2\n").split("\n")
-    expect(len(answers) == 5, f"serve: answers {answers}")
-    expect(float(answers[0]) > 0 and float(answers[3]) > 0, f"serve: times {answers}")
-    expect(answers[1].startswith("ERROR") and answers[2].startswith("ERROR"), f"serve: refusals {answers}")
+    answers = output([program, "--serve", *dims], "w0kv0 2 auto 1\nw9kv9 2 auto 1\nnonsense\nw2kv0 1 auto 2\n"
+                     "w0kv0 1 auto 1 fast\nw0kv0 1 auto 1 quick\n").split("\n")
+    expect(len(answers) == 7, f"serve: answers {answers}")
+    expect(all(float(answers[i]) > 0 for i in (0, 3, 4)), f"serve: times {answers}")
+    expect(all(answers[i].startswith("ERROR") for i in (1, 2, 5)), f"serve: refusals {answers}")
 
 
 def check_suite(program):
