@@ -28,8 +28,8 @@ class Executor {
 
   // The matmuls that oneDNN does where weights are prepared for it; null: none.
   virtual const onednn::Stages* engines() const noexcept { return nullptr; }
-  // Why there are none, in one line.
-  virtual std::string why_native() const { return "this backend has no engines"; }
+  // What does each matmul and why, in one line.
+  virtual std::string engine_summary() const { return "scalar, token by token"; }
 
   // What `explain` tells. Backends that follow no schedule have none, and record nothing.
   virtual const Schedule* schedule() const noexcept { return nullptr; }

@@ -103,7 +103,7 @@ class CpuExecutor final : public Executor {
   }
 
   std::string describe() const override { return schedule_.to_string() + engines_.describe(); }
-  std::string why_native() const override { return engines_.summary(); }
+  std::string engine_summary() const override { return engines_.summary(); }
   const onednn::Stages* engines() const noexcept override { return engines_.any() ? &engines_ : nullptr; }
   const Schedule* schedule() const noexcept override { return &schedule_; }
   Simulation simulation() const override { return simulate(schedule_, CostModel(layer_, kernels_, machine_)); }
