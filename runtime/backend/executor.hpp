@@ -35,9 +35,11 @@ class Executor {
   virtual const Schedule* schedule() const noexcept { return nullptr; }
   virtual Simulation simulation() const { return {}; }
   virtual void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
-                                Recorder& /*recorder*/) const noexcept {
-    execute(tensors, slot, workspace);
+                                const onednn::PreparedMatrices* prepared, Recorder& /*recorder*/) const noexcept {
+    execute(tensors, slot, workspace, prepared);
   }
+  // What multiplies in a stage, where its weights are prepared; empty for stages without a matmul.
+  virtual std::string engine_of(Stage /*stage*/) const { return {}; }
 
  protected:
   Executor() = default;

@@ -107,6 +107,12 @@ std::string Stages::summary() const {
   return text;
 }
 
+std::string Stages::engine(StageIndex i) const {
+  const Matmul* const matmul = stages[i].matmul.get();
+  if (matmul == nullptr) return "native";
+  return std::string("oneDNN ") + name(matmul->shape().type) + " " + matmul->implementation();
+}
+
 const std::byte* Stages::block_of_head(const std::byte* weight_uk, std::int64_t head) const noexcept {
   const Matmul* matmul = stages[kStageD].matmul.get();
   if (matmul == nullptr || weight_uk == nullptr) return nullptr;
