@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mla_prolog/plan.hpp"
+#include "mla_prolog/prepare.hpp"
 
 namespace mla_prolog {
 
@@ -39,7 +40,10 @@ struct StageSummary {
   double weight_bytes = 0;
   double compute_seconds = 0;
   double memory_seconds = 0;
-  std::vector<double> thread_seconds;  ///< expected of each thread
+  std::vector<double> thread_seconds;  ///< expected of each thread, by the native kernels' rates
+  /// What multiplies: "native", or "oneDNN" with its implementation where weights are prepared for it. Empty for stages
+  /// without a matmul; where C and D run as one and differ, both.
+  std::string engine;
 
   MLA_PROLOG_API double busiest_seconds() const noexcept;
 };
@@ -85,5 +89,9 @@ class MLA_PROLOG_API Recording {
 /// As `run` of plan.hpp, noting each tile's times. `recording` was made for this plan and is in use by one call only.
 MLA_PROLOG_API Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
                           Recording& recording) noexcept;
+
+/// As `run` of prepare.hpp, noting each tile's times, whichever engine multiplies.
+MLA_PROLOG_API Status run(const Plan& plan, const PreparedWeights& weights, const Tensors& tensors, void* workspace,
+                          std::size_t workspace_bytes, Recording& recording) noexcept;
 
 }  // namespace mla_prolog

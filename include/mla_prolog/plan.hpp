@@ -68,7 +68,8 @@ class MLA_PROLOG_API Plan {
   std::shared_ptr<const detail::PlanData> data_;
 };
 
-/// Checks the problem and the options and sizes everything. May allocate; touches no tensor data.
+/// Checks the problem and the options and sizes everything. May allocate; touches no tensor data. With
+/// MLA_PROLOG_VERBOSE=1 in the environment it writes a line about the plan to stderr, else it prints nothing.
 ///
 /// Tensors must be dense with two exceptions: token_x rows may have one uniform row stride (last dimension
 /// contiguous), and kv_cache / kr_cache may have any non-overlapping stride of their first dimension (blocks, or

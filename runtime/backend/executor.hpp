@@ -28,16 +28,18 @@ class Executor {
 
   // The matmuls that oneDNN does where weights are prepared for it; null: none.
   virtual const onednn::Stages* engines() const noexcept { return nullptr; }
-  // Why there are none, in one line.
-  virtual std::string why_native() const { return "this backend has no engines"; }
+  // What does each matmul and why, in one line.
+  virtual std::string engine_summary() const { return "scalar, token by token"; }
 
   // What `explain` tells. Backends that follow no schedule have none, and record nothing.
   virtual const Schedule* schedule() const noexcept { return nullptr; }
   virtual Simulation simulation() const { return {}; }
   virtual void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
-                                Recorder& /*recorder*/) const noexcept {
-    execute(tensors, slot, workspace);
+                                const onednn::PreparedMatrices* prepared, Recorder& /*recorder*/) const noexcept {
+    execute(tensors, slot, workspace, prepared);
   }
+  // What multiplies in a stage, where its weights are prepared; empty for stages without a matmul.
+  virtual std::string engine_of(Stage /*stage*/) const { return {}; }
 
  protected:
   Executor() = default;

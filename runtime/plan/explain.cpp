@@ -31,7 +31,7 @@ WorkRange range_of(const Schedule& schedule, Stage stage, std::int64_t block, co
           .k = tile.ks};
 }
 
-StageSummary summary_of(const Schedule& schedule, const Simulation& simulation, Stage stage) {
+StageSummary summary_of(const Executor& executor, const Schedule& schedule, const Simulation& simulation, Stage stage) {
   const auto index = static_cast<std::size_t>(stage);
   const Grid grid = schedule.grid(stage, schedule.max_block_tokens());
   const Cost& work = simulation.work[index];
@@ -46,6 +46,7 @@ StageSummary summary_of(const Schedule& schedule, const Simulation& simulation, 
   summary.compute_seconds = work.compute_seconds;
   summary.memory_seconds = work.memory_seconds;
   summary.thread_seconds = simulation.busy_seconds[index];
+  summary.engine = executor.engine_of(stage);
   return summary;
 }
 
@@ -61,7 +62,8 @@ Explanation explain(const Plan& plan) {
   explanation.crew_threads = plan.threads();
   const Schedule* const schedule = schedule_of(plan);
   if (schedule == nullptr) return explanation;
-  const Simulation simulation = plan.data().executor->simulation();
+  const Executor& executor = *plan.data().executor;
+  const Simulation simulation = executor.simulation();
   explanation.crews = schedule->groups;
   explanation.crew_threads = schedule->crew;
   explanation.blocks = schedule->blocks;
@@ -69,8 +71,9 @@ Explanation explain(const Plan& plan) {
   explanation.barrier_seconds = simulation.barrier_seconds;
   explanation.expected_seconds = simulation.critical_seconds;
   explanation.ideal_seconds = simulation.ideal_seconds;
-  for_each_stage(*schedule,
-                 [&](Stage stage) { explanation.stages.push_back(summary_of(*schedule, simulation, stage)); });
+  for_each_stage(*schedule, [&](Stage stage) {
+    explanation.stages.push_back(summary_of(executor, *schedule, simulation, stage));
+  });
   const auto positions = stage_positions(*schedule);
   for (const SimulatedTile& tile : simulation.tiles) {
     explanation.tiles.push_back({positions[static_cast<std::size_t>(tile.stage)], tile.thread, tile.block,

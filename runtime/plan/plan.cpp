@@ -10,6 +10,7 @@
 #include "runtime/backend/backends.hpp"
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
+#include "runtime/plan/verbose.hpp"
 
 namespace mla_prolog {
 namespace {
@@ -97,6 +98,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   }
   if (!any_output) {
     data->profile = options.profile == Profile::automatic ? Profile::a2 : options.profile;
+    detail::announce(*data);
     return Plan(std::move(data));
   }
 
@@ -124,7 +126,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
       if (data->executor->engines() != nullptr) data->backend = Backend::onednn;
       data->needs_prepared = choice->backend == Backend::onednn;
       if (data->needs_prepared && data->executor->engines() == nullptr) {
-        return unavailable("backend onednn: no matmul of this problem is for it (" + data->executor->why_native() +
+        return unavailable("backend onednn: no matmul of this problem is for it (" + data->executor->engine_summary() +
                            ")");
       }
     }
@@ -133,6 +135,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
         data->resolves_slots ? round_up(slot_scratch_bytes(data->layer.cache_mode, data->layer.tokens)) : 0;
     data->workspace_bytes = data->slot_bytes + (data->executor == nullptr ? 0 : data->executor->workspace_bytes());
   }
+  detail::announce(*data);
   return Plan(std::move(data));
 }
 

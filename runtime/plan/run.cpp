@@ -167,11 +167,20 @@ Status run_checked(const detail::PlanData& data, const onednn::PreparedMatrices*
   }
   if (data.device != nullptr) return data.device->run(tensors);
   if (recorder != nullptr) {
-    data.executor->execute_recorded(tensors, slots, bytes + data.slot_bytes, *recorder);
+    data.executor->execute_recorded(tensors, slots, bytes + data.slot_bytes, prepared, *recorder);
   } else {
     data.executor->execute(tensors, slots, bytes + data.slot_bytes, prepared);
   }
   return {};
+}
+
+Status run_recorded(const Plan& plan, const onednn::PreparedMatrices* prepared, const Tensors& tensors, void* workspace,
+                    std::size_t workspace_bytes, Recording& recording) noexcept {
+  Recording::Impl& impl = recording.impl();
+  const auto begin = Recorder::Clock::now();
+  const Status status = run_checked(plan.data(), prepared, tensors, workspace, workspace_bytes, impl.recorder.get());
+  impl.elapsed = Recorder::Clock::now() - begin;
+  return status;
 }
 
 }  // namespace
@@ -187,11 +196,12 @@ Status run(const Plan& plan, const PreparedWeights& weights, const Tensors& tens
 
 Status run(const Plan& plan, const Tensors& tensors, void* workspace, std::size_t workspace_bytes,
            Recording& recording) noexcept {
-  Recording::Impl& impl = recording.impl();
-  const auto begin = Recorder::Clock::now();
-  const Status status = run_checked(plan.data(), nullptr, tensors, workspace, workspace_bytes, impl.recorder.get());
-  impl.elapsed = Recorder::Clock::now() - begin;
-  return status;
+  return run_recorded(plan, nullptr, tensors, workspace, workspace_bytes, recording);
+}
+
+Status run(const Plan& plan, const PreparedWeights& weights, const Tensors& tensors, void* workspace,
+           std::size_t workspace_bytes, Recording& recording) noexcept {
+  return run_recorded(plan, weights.data(), tensors, workspace, workspace_bytes, recording);
 }
 
 }  // namespace mla_prolog

@@ -18,7 +18,7 @@ int team_size(int requested) noexcept;
 
 // Calls work(i, thread) for every i < count, spread over up to `threads` threads; thread < threads.
 template <typename Work>
-void parallel_for(std::int64_t count, int threads, Work work) noexcept {
+void parallel_for(std::int64_t count, [[maybe_unused]] int threads, Work work) noexcept {
 #if defined(_OPENMP)
   const int team = team_size(threads);
   if (team > 1 && count > 1) {

@@ -65,6 +65,7 @@ check_test_tools() {
   check "make (CANN's documented recipe has CMake use it)" make command -v make
   check "pkg-config" pkg-config command -v pkg-config
   check "Python 3" python3 command -v python3
+  check "Python's venv with pip" python3-venv have_venv
   check "Clang" "$clang_package" have_clang
   check "Clang's sanitizers" "$sanitizer_package" have_clang_sanitizers
   check "LLVM's OpenMP runtime" "$openmp_package" have_clang_openmp
@@ -80,6 +81,8 @@ clang_links() {
   clang=$(command -v clang++ || command -v clang++-14) &&
     printf '%s\n' "$2" | "$clang" "$1" -x c++ - -o /dev/null >/dev/null 2>&1
 }
+
+have_venv() { python3 -c 'import ensurepip, venv'; }
 
 have_clang_sanitizers() { clang_links -fsanitize=thread 'int main() { return 0; }'; }
 

@@ -207,6 +207,43 @@ TEST_CASE("a trace has a slice for each tile, and no two of a thread overlap") {
   check_volumes(slices_of(file), 7);
 }
 
+TEST_CASE("tiles of oneDNN's matmuls are measured and traced, with the engine of each stage") {
+  const TempDir dir;
+  const std::string file = dir / "trace.json";
+  const std::vector<std::string> options{"--tokens", "7",  "--threads", "2", "--backend", "onednn",
+                                         "--trace",  file, "--repeat",  "1", "--json"};
+  const CliResult planned = cli(small("explain", options));
+  if (planned.code != 0) {
+    CHECK(is_error_line(planned, "onednn"));
+    MLA_PROLOG_SKIP("oneDNN's int8 is not to be had");
+  }
+  const json expected = planned.json()["scenarios"][0];
+  bool any = false;
+  for (const json& stage : expected["stages"]) {
+    const bool multiplies = stage["weight_bytes"].get<double>() > 0;
+    INFO(stage["name"]);
+    REQUIRE(stage["engine"].is_string() == multiplies);
+    any = any || (multiplies && stage["engine"].get<std::string>().find("oneDNN s8s8s32 ") != std::string::npos);
+  }
+  CHECK(any);
+  std::vector<std::string> measure = options;
+  measure.emplace_back("--measure");
+  const CliResult measured = cli(small("explain", measure));
+  REQUIRE(measured.code == 0);
+  CHECK(pieces_of(measured.json()["scenarios"][0]) == pieces_of(expected));
+  CHECK(slices_of(file) == pieces_of(expected));
+  std::filesystem::remove(file);
+  const CliResult run = cli(small("run", options));
+  REQUIRE(run.code == 0);
+  CHECK(run.json()["scenarios"][0]["engines"] == "onednn");
+  CHECK(slices_of(file) == pieces_of(expected));
+  CHECK(read_file(file).find("oneDNN s8s8s32 ") != std::string::npos);
+  const CliResult text = cli(small("explain", {"--backend", "onednn", "--measure", "--repeat", "1"}));
+  CHECK(text.code == 0);
+  CHECK(text.out.find("oneDNN s8s8s32 ") != std::string::npos);
+  CHECK(text.out.find("measured us") != std::string::npos);
+}
+
 TEST_CASE("explain without a schedule says so") {
   const CliResult scalar = cli(small("explain", {"--isa", "scalar", "--threads", "2", "--measure", "--repeat", "1"}));
   CHECK(scalar.code == 0);

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "mla_prolog/explain.hpp"
 #include "test/onednn/operator_run.hpp"
 
 namespace mla_prolog::test {
@@ -123,6 +124,37 @@ TEST_CASE("prepared weights serve other numbers of tokens, and native plans need
   const auto prefill = onednn_plan(many, Numerics::strict, 2, refusal);
   if (!decode || !prefill) MLA_PROLOG_SKIP(refusal);
   CHECK((results_of(*prefill, prepared_for(*decode, data), data) == want));
+}
+
+TEST_CASE("noting tiles changes neither the engine nor the bits") {
+  const Problem problem = describe(small_config(2, 1, 20));
+  OperatorData data(problem, 6, false);
+  const auto want = strict_results(data);
+  std::string refusal;
+  const auto plan = onednn_plan(problem, Numerics::strict, 2, refusal);
+  if (!plan) MLA_PROLOG_SKIP(refusal);
+  const PreparedWeights weights = prepared_for(*plan, data);
+  // The native kernels would compute zeros.
+  for (const TensorId id : {TensorId::weight_dq, TensorId::weight_dkv_kr, TensorId::weight_uq_qr}) {
+    std::memset(data.buffer(id).data(), 0, data.buffer(id).size());
+  }
+  data.reset();
+  Recording recording(*plan);
+  const Buffer workspace(plan->workspace_bytes());
+  const Status status = run(*plan, weights, data.tensors(), workspace.data(), workspace.size(), recording);
+  CHECK(status.ok());
+  CHECK((data.written() == want));
+  const Explanation explanation = explain(*plan);
+  CHECK(recording.tiles().size() == explanation.tiles.size());
+  int by_onednn = 0;
+  for (const StageSummary& stage : explanation.stages) {
+    CHECK(stage.engine.empty() == (stage.weight_bytes == 0));
+    if (stage.engine.find("oneDNN s8s8s32") != std::string::npos) ++by_onednn;
+  }
+  CHECK(by_onednn == 2);
+  // By name and without prepared weights: refused as without a recording.
+  const Status unprepared = run(*plan, data.tensors(), workspace.data(), workspace.size(), recording);
+  CHECK(unprepared.rule == Rule::weights_not_prepared);
 }
 
 TEST_CASE("plans with oneDNN run nested, from several threads, and in a forked child") {

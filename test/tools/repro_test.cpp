@@ -76,14 +76,16 @@ TEST_CASE("repro variants cover instruction sets, threads, tiles and splits, and
 
 TEST_CASE("digests of repro see any byte of any result, and splits compute the same") {
   ReproCase one = repro_case(3, 4, 6);
-  for (const char* mode : {"PA_BSND", "PA_NZ", "TND"}) {
+  for (const char* mode : {"PA_BSND", "PA_NZ", "TND", "PA_BLK_BSND", "PA_BLK_NZ"}) {
     one.request.cache_mode = mode;
+    one.request.sequence_ends.clear();
+    if (std::string(mode).starts_with("PA_BLK")) one.request.sequence_ends = {1, 1, 4, 6};
     one.request.block_size.reset();
     const Made made(one);
     Variant variant;
     const Digests whole = compute(made.operands, made.profile, variant);
     CHECK(whole.size() >= 4);
-    for (const Split split : {Split::first_token_apart, Split::halves, Split::single_tokens}) {
+    for (const Split split : {Split::first_apart, Split::halves, Split::all_apart}) {
       variant.split = split;
       CHECK(first_difference(whole, compute(made.operands, made.profile, variant)).empty());
     }
@@ -98,6 +100,33 @@ TEST_CASE("digests of repro see any byte of any result, and splits compute the s
     CHECK(combined(whole) != combined(other));
   }
   CHECK(first_difference({{"query", 1}}, {}) == "number of tensors");
+}
+
+TEST_CASE("with block tables repro cuts where a sequence or a block begins, and reaches the same addresses") {
+  ReproCase one = repro_case(3, 4, 65);
+  one.request.block_size = 16;
+  for (const char* mode : {"PA_BLK_BSND", "PA_BLK_NZ"}) {
+    one.request.cache_mode = mode;
+    one.request.sequence_ends = {20, 20, 21, 65};
+    Made made(one);
+    CHECK(pieces(made.operands) == std::vector<std::int64_t>{0, 16, 20, 21, 37, 53, 65});
+    // Blocks in no order; the lengths of the sequences take 2 + 0 + 1 + 3 of them.
+    const auto table = made.operands[TensorId::cache_index].as<std::int64_t>();
+    REQUIRE(table.size() == 6);
+    std::ranges::reverse(table);
+    std::swap(table[0], table[3]);
+    const auto cache = made.operands[TensorId::kv_cache].bytes();
+    REQUIRE(std::ranges::all_of(cache, [](std::byte b) { return b == std::byte{0}; }));
+    Variant variant;
+    const Digests whole = compute(made.operands, made.profile, variant);
+    for (const Split split : {Split::first_apart, Split::halves, Split::all_apart}) {
+      variant.split = split;
+      CHECK(first_difference(whole, compute(made.operands, made.profile, variant)).empty());
+    }
+    // The caches' digests know where rows are.
+    std::swap(table[1], table[4]);
+    CHECK(first_difference(whole, compute(made.operands, made.profile, variant)) == "kv_cache");
+  }
 }
 
 }  // namespace mla_prolog::tools

@@ -91,6 +91,14 @@ void print_threads(const Explanation& explanation) {
   }
 }
 
+// What multiplies in the stages that do.
+void print_engines(const Explanation& explanation) {
+  std::cout << "  engines\n";
+  for (const StageSummary& stage : explanation.stages) {
+    if (!stage.engine.empty()) print_line("    %-28s %s", stage.name.c_str(), stage.engine.c_str());
+  }
+}
+
 void print_simulation(const Explanation& explanation) {
   std::cout << "  expected of each thread, us: busy (waiting)\n";
   for (int thread = 0; thread < explanation.threads; ++thread) {
@@ -140,6 +148,7 @@ void print_explanation(const ExplainReport& report, bool simulate) {
               << count_text(explanation.crew_threads, "thread") << ", " << count_text(explanation.blocks, "block")
               << " of up to " << count_text(explanation.block_tokens, "token") << '\n';
     print_stages(report);
+    print_engines(explanation);
     print_threads(explanation);
     if (simulate) print_simulation(explanation);
   }
@@ -154,6 +163,7 @@ Json explanation_json(const ExplainReport& report) {
   for (std::size_t i = 0; i < explanation.stages.size(); ++i) {
     const StageSummary& stage = explanation.stages[i];
     stages.push_back({{"name", stage.name},
+                      {"engine", stage.engine.empty() ? Json(nullptr) : Json(stage.engine)},
                       {"block", range_json(stage.block)},
                       {"unit", range_json(stage.unit)},
                       {"macs", stage.macs},

@@ -8,11 +8,12 @@ namespace mla_prolog::tools {
 
 RecordedRun record(const Plan& plan, Operands& operands, int repeats) {
   const Tensors tensors = operands.pointers();
+  const PreparedWeights weights = prepare_or_throw(plan, operands);
   Buffer workspace(plan.workspace_bytes());
   Recording recording(plan);
   std::vector<RecordedRun> runs;
   for (int i = -1; i < repeats; ++i) {
-    const Status status = run(plan, tensors, workspace.data(), workspace.size(), recording);
+    const Status status = run(plan, weights, tensors, workspace.data(), workspace.size(), recording);
     if (!status.ok()) throw UsageError("run: " + message(status));
     if (i >= 0) runs.push_back({recording.seconds(), recording.tiles()});
   }

@@ -24,8 +24,8 @@ struct ReproCase {
 };
 ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::int64_t> tokens);
 
-/// How the tokens are cut into calls.
-enum class Split : std::uint8_t { none, first_token_apart, halves, single_tokens };
+/// How the tokens are cut into calls, between pieces (`pieces`).
+enum class Split : std::uint8_t { none, first_apart, halves, all_apart };
 
 /// One way to compute a case.
 struct Variant {
@@ -44,6 +44,11 @@ std::vector<Variant> repro_variants(const Problem& problem, Profile profile);
 
 /// `count` of them, seeded; always with the first, and all engines and instruction sets as far as `count` goes.
 std::vector<Variant> sample(const std::vector<Variant>& variants, std::size_t count, std::uint64_t seed);
+
+/// Where the tokens of a call may be cut: the first token of each piece, and the end. A piece is one token; with block
+/// tables, whose positions count from the call's own beginning of a sequence, it is a sequence's share of a block. Only
+/// a call that begins with a sequence or a block can then be given a table that leads to the same addresses.
+std::vector<std::int64_t> pieces(const Operands& operands);
 
 /// Digests of all outputs and caches by name.
 using Digests = std::vector<std::pair<std::string, std::uint64_t>>;

@@ -9,7 +9,7 @@ namespace mla_prolog::tools {
 namespace {
 
 constexpr int kThreads[] = {1, 2, 3, 7, 16};
-constexpr Split kSplits[] = {Split::none, Split::first_token_apart, Split::halves, Split::single_tokens};
+constexpr Split kSplits[] = {Split::none, Split::first_apart, Split::halves, Split::all_apart};
 
 struct Tiles {
   std::int64_t block_tokens;
@@ -36,20 +36,35 @@ const char* split_name(Split split) {
   switch (split) {
     case Split::none:
       return "one call";
-    case Split::first_token_apart:
-      return "first token apart";
+    case Split::first_apart:
+      return "first piece apart";
     case Split::halves:
       return "two calls";
-    case Split::single_tokens:
-      return "a call for each token";
+    case Split::all_apart:
+      return "a call for each piece";
   }
   return "";
 }
 
+bool by_block(const std::string& mode) { return mode == "PA_BLK_BSND" || mode == "PA_BLK_NZ"; }
+
+// Whether there may be more than one piece: with block tables, several sequences or blocks.
 bool can_split(const Problem& problem) {
-  const std::string& mode = problem.attributes.cache_mode;
-  return problem.token_x.rank == 2 && problem.token_x.shape[0] > 1 &&
-         (mode == "PA_BSND" || mode == "PA_NZ" || mode == "TND");
+  const std::int64_t tokens = problem.token_x.shape[0];
+  if (problem.token_x.rank != 2 || tokens < 2) return false;
+  return !by_block(problem.attributes.cache_mode) || problem.actual_seq_len.shape[0] > 1 ||
+         tokens > problem.kv_cache.shape[1];
+}
+
+// Prefix sums of up to four sequences, some of them empty.
+std::vector<std::int64_t> draw_sequences(Random& random, std::int64_t tokens) {
+  std::vector<std::int64_t> ends{tokens};
+  const std::uint64_t more = random.next() % 4;
+  for (std::uint64_t i = 0; i < more; ++i) {
+    ends.push_back(static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(tokens + 1)));
+  }
+  std::ranges::sort(ends);
+  return ends;
 }
 
 bool onednn_takes(const Problem& problem, Profile profile, Isa isa) {
@@ -82,13 +97,17 @@ ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::
   request.smooth = result.scenario.takes_smooth_scales() && random.next() % 2 == 0;
   request.query_norm = random.next() % 2 == 0;
   request.seed = random.next();
+  if (by_block(request.cache_mode)) request.sequence_ends = draw_sequences(random, *request.tokens);
   return result;
 }
 
 std::string ReproCase::text() const {
   return "case " + std::to_string(index) + " (" + scenario.text() + ", T " + std::to_string(*request.tokens) + ", He " +
          std::to_string(*request.he) + ", Hcq " + std::to_string(*request.hcq) + ", N " +
-         std::to_string(*request.heads) + ", D " + std::to_string(*request.nope_dim) + ", " + request.cache_mode + ")";
+         std::to_string(*request.heads) + ", D " + std::to_string(*request.nope_dim) + ", " + request.cache_mode +
+         (request.sequence_ends.size() > 1 ? " for " + std::to_string(request.sequence_ends.size()) + " sequences"
+                                           : "") +
+         ")";
 }
 
 std::string Variant::text() const {

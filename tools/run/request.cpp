@@ -224,7 +224,9 @@ void resolve_cache(const RunRequest& request, RunSetting& setting) {
 
   if (setting.by_block() && !config.batched) {
     const StoredTensor* const given = input == nullptr ? nullptr : input->find(TensorId::actual_seq_len);
-    setting.actual_seq_len = given == nullptr ? std::vector{config.tokens} : input->integers(*given);
+    const std::vector<std::int64_t> own =
+        request.sequence_ends.empty() ? std::vector{config.tokens} : request.sequence_ends;
+    setting.actual_seq_len = given == nullptr ? own : input->integers(*given);
     for (const std::int64_t sum : setting.actual_seq_len) {
       if (sum < 0 || sum > std::numeric_limits<std::int32_t>::max()) {
         throw UsageError("actual_seq_len: " + std::to_string(sum) + " is no prefix sum of int32");

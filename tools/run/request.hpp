@@ -30,6 +30,7 @@ struct RunRequest {
   std::optional<double> k_nope_clip_alpha;
   bool smooth = false;
   bool query_norm = false;
+  std::vector<std::int64_t> sequence_ends;  ///< prefix sums of 2-D tokens with PA_BLK_*; empty: one sequence
   std::uint64_t seed = 1;
   std::int64_t positions = 0;
   std::optional<std::string> checkpoint;

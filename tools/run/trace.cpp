@@ -21,7 +21,8 @@ void write_trace(const std::string& path, const Explanation& explanation, const 
   constexpr double kMicroseconds = 1e6;
   for (const TileTimes& tile : tiles) {
     const WorkRange& range = tile.range;
-    events.push_back({{"name", explanation.stages[tile.stage].name},
+    const StageSummary& stage = explanation.stages[tile.stage];
+    events.push_back({{"name", stage.name},
                       {"cat", "tile"},
                       {"ph", "X"},
                       {"ts", tile.begin_seconds * kMicroseconds},
@@ -36,6 +37,7 @@ void write_trace(const std::string& path, const Explanation& explanation, const 
                         {"columns", range.columns},
                         {"first_k", range.first_k},
                         {"k", range.k}}}});
+    if (!stage.engine.empty()) events.back()["args"]["engine"] = stage.engine;
   }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump() << '\n';

@@ -97,13 +97,36 @@ class CpuExecutor final : public Executor {
   }
 
   void execute_recorded(const Tensors& tensors, const std::int64_t* slot, std::byte* workspace,
-                        Recorder& recorder) const noexcept override {
+                        const onednn::PreparedMatrices* prepared, Recorder& recorder) const noexcept override {
     recorder.start();
-    execute({layer_, tensors, rows_, slot}, workspace, &recorder);
+    execute({layer_, tensors, rows_, slot, prepared, &engines_}, workspace, &recorder);
+  }
+
+  std::string engine_of(Stage stage) const override {
+    switch (stage) {
+      case Stage::project:
+        return engines_.engine(onednn::kStageA);
+      case Stage::heads: {
+        const std::string query = engines_.engine(onednn::kStageC);
+        const std::string absorb = engines_.engine(onednn::kStageD);
+        return query == absorb ? query : "C " + query + ", D " + absorb;
+      }
+      case Stage::query:
+        return engines_.engine(onednn::kStageC);
+      case Stage::absorb:
+        return engines_.engine(onednn::kStageD);
+      case Stage::pack_x:
+      case Stage::rows:
+      case Stage::pack_cq:
+      case Stage::split:
+      case Stage::quantise:
+        break;
+    }
+    return {};
   }
 
   std::string describe() const override { return schedule_.to_string() + engines_.describe(); }
-  std::string why_native() const override { return engines_.summary(); }
+  std::string engine_summary() const override { return engines_.summary(); }
   const onednn::Stages* engines() const noexcept override { return engines_.any() ? &engines_ : nullptr; }
   const Schedule* schedule() const noexcept override { return &schedule_; }
   Simulation simulation() const override { return simulate(schedule_, CostModel(layer_, kernels_, machine_)); }

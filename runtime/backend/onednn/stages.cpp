@@ -56,7 +56,9 @@ Stage try_type(Type type, const Wanted& wanted, std::int64_t tokens, Use use) {
   if (!reason.empty()) return {nullptr, reason};
   const std::string& implementation = made.matmul->implementation();
   const std::optional<double> ratio = time_ratio(type, implementation, tokens);
-  const std::string note = implementation + ", " + (ratio ? ratio_text(*ratio) : "not measured");
+  // A float type has nothing to prove: it is asked for with numerics fast only.
+  const std::string probed = type == Type::s8 ? ", exact as probed, " : ", ";
+  const std::string note = implementation + probed + (ratio ? ratio_text(*ratio) : "not measured");
   if (use == Use::where_faster && (!ratio || *ratio >= kFaster)) return {nullptr, note};
   return {made.matmul, note};
 }
@@ -78,7 +80,8 @@ Stage choose_stage(const Wanted& wanted, std::int64_t tokens, Use use, Numerics 
 constexpr const char* kStageNames[kStages] = {"A", "C", "D"};
 
 std::string engine_text(const Stage& stage) {
-  return std::string(stage.matmul == nullptr ? "native" : "oneDNN") + " (" + stage.note + ")";
+  const std::string engine = stage.matmul == nullptr ? "native" : "oneDNN";
+  return stage.note.empty() ? engine : engine + " (" + stage.note + ")";
 }
 
 }  // namespace
@@ -102,6 +105,12 @@ std::string Stages::summary() const {
     text += std::string(i == 0 ? "" : "; ") + kStageNames[i] + ": " + engine_text(stages[i]);
   }
   return text;
+}
+
+std::string Stages::engine(StageIndex i) const {
+  const Matmul* const matmul = stages[i].matmul.get();
+  if (matmul == nullptr) return "native";
+  return std::string("oneDNN ") + name(matmul->shape().type) + " " + matmul->implementation();
 }
 
 const std::byte* Stages::block_of_head(const std::byte* weight_uk, std::int64_t head) const noexcept {

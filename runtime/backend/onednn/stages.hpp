@@ -31,6 +31,8 @@ struct Stages {
   bool any() const noexcept;
   std::string describe() const;  // a line for each stage
   std::string summary() const;   // the same in one line
+  // "native", or "oneDNN" with the operands' types and the implementation.
+  std::string engine(StageIndex i) const;
   const std::shared_ptr<const Matmul>& operator[](StageIndex i) const { return stages[i].matmul; }
   // Where the blocks of a head's weight_uk begin; null where they are not prepared.
   const std::byte* block_of_head(const std::byte* weight_uk, std::int64_t head) const noexcept;
