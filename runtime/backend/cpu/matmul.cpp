@@ -149,6 +149,7 @@ void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int
                                  std::int64_t token, std::int64_t tokens, std::int64_t k0, std::int64_t k1,
                                  bool accumulate, void* c, std::int64_t ldc, void* scratch,
                                  const GemmPrefetch& next) const {
+  if (n0 >= n1 || k0 >= k1) return;
   // In place, a run of columns is streamed over all chunks before the next begins; decoded panels are used up chunk by
   // chunk.
   const Walk way = walk(matrix, n0, n1, k0, k1, tokens);
