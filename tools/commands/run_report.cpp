@@ -68,6 +68,7 @@ Json scenario_json(const ScenarioReport& report, const Roof& roof) {
           {"repeats", report.timing.repeats},
           {"bytes", report.work.bytes},
           {"flops", report.work.flops},
+          {"int8_ops", report.work.int8},
           {"gb_per_second", per_second(report.work.bytes, report.timing) * 1e-9},
           {"gflop_per_second", per_second(report.work.flops, report.timing) * 1e-9},
           {"share_of_roof", share_of_roof(report, roof)},
@@ -150,21 +151,23 @@ Json run_json(const RunSetting& setting, const RunRequest& request, const Roof& 
   const ProblemConfig& config = setting.config;
   Json scenarios = Json::array();
   for (const ScenarioReport& report : reports) scenarios.push_back(scenario_json(report, roof));
-  return {
-      {"command", "run"},
-      {"source", setting.source},
-      {"dims", dims_json(setting)},
-      {"cache_mode", to_string(config.cache_mode)},
-      {"block_num", setting.paged() ? Json(config.block_num) : Json(nullptr)},
-      {"block_size", setting.paged() ? Json(config.block_size) : Json(nullptr)},
-      {"rmsnorm_epsilon_cq", setting.eps_cq},
-      {"rmsnorm_epsilon_ckv", setting.eps_ckv},
-      {"qc_qr_scale", request.qc_qr_scale},
-      {"kc_scale", request.kc_scale},
-      {"positions", request.positions},
-      {"seed", request.seed},
-      {"roof", {{"gb_per_second", roof.bytes_per_second * 1e-9}, {"gflop_per_second", roof.flops_per_second * 1e-9}}},
-      {"scenarios", std::move(scenarios)}};
+  return {{"command", "run"},
+          {"source", setting.source},
+          {"dims", dims_json(setting)},
+          {"cache_mode", to_string(config.cache_mode)},
+          {"block_num", setting.paged() ? Json(config.block_num) : Json(nullptr)},
+          {"block_size", setting.paged() ? Json(config.block_size) : Json(nullptr)},
+          {"rmsnorm_epsilon_cq", setting.eps_cq},
+          {"rmsnorm_epsilon_ckv", setting.eps_ckv},
+          {"qc_qr_scale", request.qc_qr_scale},
+          {"kc_scale", request.kc_scale},
+          {"positions", request.positions},
+          {"seed", request.seed},
+          {"roof",
+           {{"gb_per_second", roof.bytes_per_second * 1e-9},
+            {"gflop_per_second", roof.flops_per_second * 1e-9},
+            {"int8_gop_per_second", roof.int8_per_second * 1e-9}}},
+          {"scenarios", std::move(scenarios)}};
 }
 
 }  // namespace mla_prolog::tools
