@@ -80,6 +80,27 @@ TEST_CASE("the number of threads and the instruction set change nothing") {
   }
 }
 
+TEST_CASE("fast runs are judged by their bounds, not to the bit") {
+  for (const std::string scenario : {"w0kv0", "w1kv0", "w1kv2", "w1kv3", "w2kv1"}) {
+    const std::vector<std::string> options{"run", "--he",       "1024", "--hcq",    "512",   "--heads",
+                                           "4",   "--repeat",   "1",    "--tokens", "64",    "--reference-tokens",
+                                           "64",  "--numerics", "fast", "--quant",  scenario};
+    const CliResult text = cli(options);
+    INFO(scenario << ' ' << text.err << text.out);
+    CHECK(text.code == 0);
+    const bool equal = text.out.find("reference: 64 tokens, equal") != std::string::npos;
+    CHECK(equal != (text.out.find("reference: 64 tokens, within the bounds of fast: ") != std::string::npos));
+    std::vector<std::string> as_json = options;
+    as_json.emplace_back("--json");
+    const json reference = cli(as_json).json()["scenarios"][0]["reference"];
+    CHECK(reference["equal"] == equal);
+    CHECK(reference["within_bounds"] == true);
+    std::size_t different = 0;
+    for (const json& tensor : reference["distances"]) different += tensor["different"].get<std::size_t>();
+    CHECK((different == 0) == equal);
+  }
+}
+
 TEST_CASE("all cache modes and both token layouts run; defaults address what they say") {
   const TempDir dir;
   const std::string inputs = dir / "in.safetensors";

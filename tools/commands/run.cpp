@@ -76,7 +76,7 @@ int execute(const Options& options) {
     }
     if (compared > 0) {
       progress.show(next.scenario.text() + ": reference");
-      report.reference = compare_with_reference(*operands, next.plan, compared);
+      report.reference = compare_with_reference(*operands, next.plan, compared, report.numerics);
     }
     progress.clear();
     if (!options.json) print_scenario(report, setting, roof);

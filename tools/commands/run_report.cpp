@@ -45,7 +45,32 @@ Json reference_json(const ScenarioReport& report) {
     json["actual"] = difference.actual;
     json["differences"] = difference.count;
   }
+  if (report.numerics == Numerics::fast) {
+    json["within_bounds"] = report.reference->agrees();
+    Json distances = Json::array();
+    for (const Agreement& tensor : report.reference->distances) {
+      distances.push_back({{"name", tensor.tensor},
+                           {"elements", tensor.elements},
+                           {"different", tensor.elements - tensor.equal()},
+                           {"largest_distance", tensor.largest},
+                           {"within_bounds", tensor.within_fast_bounds()}});
+    }
+    json["distances"] = std::move(distances);
+  }
   return json;
+}
+
+// "query 3 of 1024 (largest 1)" for each tensor with differences.
+std::string distances_text(const std::vector<Agreement>& distances) {
+  std::string text;
+  for (const Agreement& tensor : distances) {
+    if (tensor.equal() == tensor.elements) continue;
+    text += text.empty() ? "" : ", ";
+    text += tensor.tensor + ' ' + std::to_string(tensor.elements - tensor.equal()) + " of " +
+            std::to_string(tensor.elements) + " (largest distance " + std::to_string(tensor.largest) +
+            (tensor.within_fast_bounds() ? ")" : ", OUTSIDE)");
+  }
+  return text;
 }
 
 Json scenario_json(const ScenarioReport& report, const Roof& roof) {
@@ -119,6 +144,10 @@ void print_scenario(const ScenarioReport& report, const RunSetting& setting, con
     std::cout << "  reference: not compared\n";
   } else if (!report.reference->difference) {
     std::cout << "  reference: " << report.reference->tokens << " tokens, equal\n";
+  } else if (report.numerics == Numerics::fast) {
+    std::cout << "  reference: " << report.reference->tokens << " tokens, "
+              << (report.reference->agrees() ? "within" : "OUTSIDE")
+              << " the bounds of fast: " << distances_text(report.reference->distances) << '\n';
   } else {
     const Difference& difference = *report.reference->difference;
     std::cout << "  reference: " << report.reference->tokens << " tokens, DIFFERENT: " << report.reference->tensor
@@ -129,9 +158,14 @@ void print_scenario(const ScenarioReport& report, const RunSetting& setting, con
 
 void print_run_summary(const std::vector<ScenarioReport>& reports) {
   const auto different = std::ranges::count_if(reports, &ScenarioReport::differs);
-  const auto compared = std::ranges::count_if(reports, [](const auto& report) { return report.reference.has_value(); });
-  std::cout << "\nsummary: " << reports.size() << " scenarios, " << compared - different << " equal to the reference, "
-            << different << " different\n";
+  const auto equal = std::ranges::count_if(reports, &ScenarioReport::equal);
+  const auto near = std::ranges::count_if(reports, [](const ScenarioReport& report) {
+    return report.reference.has_value() && !report.equal() && !report.differs();
+  });
+  std::cout << "\nsummary: " << reports.size() << " scenarios, " << equal << " equal to the reference, " << different
+            << " different";
+  if (near != 0) std::cout << ", " << near << " within the bounds of fast";
+  std::cout << '\n';
 }
 
 Json dims_json(const RunSetting& setting) {
