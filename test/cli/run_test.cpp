@@ -224,6 +224,39 @@ TEST_CASE("--input in conflict with options or with the operator is exit 2") {
           "no cache can hold it");
 }
 
+TEST_CASE("default block tables hold the tokens beyond the last prefix sum") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const std::string saved = dir / "saved.safetensors";
+  const auto entries = [&](const std::vector<std::int32_t>& sums) {
+    write_tensors(in, {tensor("actual_seq_len", StorageType::i32, {static_cast<std::int64_t>(sums.size())}, sums)});
+    const CliResult result =
+        cli(small_run({"--quant", "w0kv0", "--cache-mode", "PA_BLK_BSND", "--block-size", "4", "--tokens", "12",
+                       "--input", in, "--save-inputs", saved, "--reference-tokens", "12"}));
+    INFO(result.err << result.out);
+    REQUIRE(result.code == 0);
+    CHECK(result.out.find("reference: 12 tokens, equal") != std::string::npos);
+    return values<std::int64_t>(*SafetensorsFile(saved).find("cache_index")).size();
+  };
+  CHECK(entries({3, 5}) == 1 + 3);  // the last sequence has tokens 3 to 11
+  CHECK(entries({3, 12}) == 1 + 3);
+  CHECK(entries({12, 12}) == 3);
+}
+
+TEST_CASE("indices into a cache without blocks are not read") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const std::vector<std::int64_t> indices(8, std::int64_t{1} << 50);
+  write_tensors(in, {tensor("cache_index", StorageType::i64, {8}, indices)});
+  const CliResult unread = cli(small_run({"--quant", "w2kv1", "--block-num", "0", "--input", in}));
+  INFO(unread.err);
+  CHECK(unread.code == 0);
+  CHECK(unread.out.find("reference: 8 tokens, equal") != std::string::npos);
+  const CliResult read = cli(small_run({"--quant", "w2kv1", "--block-num", "2", "--input", in}));
+  CHECK(read.code == 2);
+  CHECK(is_error_line(read, "1125899906842624"));
+}
+
 TEST_CASE("outputs are stored as the golden cases have them") {
   const TempDir dir;
   const std::string out = dir / "out.safetensors";
