@@ -323,6 +323,25 @@ TEST_CASE("checkpoints that are wrong or of another kind are refused by name") {
          settings["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
        },
        {}},
+      {"config.json: rope_theta: is 0, must be a float32 number above 1",
+       [](json& settings, auto&) { settings["rope_theta"] = 0; },
+       {}},
+      {"config.json: rope_parameters.rope_theta: is -5",
+       [](json& settings, auto&) {
+         settings["rope_parameters"] = {{"rope_theta", -5}};
+       },
+       {}},
+      {"config.json: rope_theta: is 1e+40", [](json& settings, auto&) { settings["rope_theta"] = 1e40; }, {}},
+      {"config.json: rope_scaling.factor: is 0, must be a float32 number above 0",
+       [](json& settings, auto&) {
+         settings["rope_scaling"] = {{"type", "yarn"}, {"factor", 0}};
+       },
+       {}},
+      {"config.json: rope_scaling.original_max_position_embeddings: is -1",
+       [](json& settings, auto&) {
+         settings["rope_scaling"] = {{"type", "yarn"}, {"factor", 2}, {"original_max_position_embeddings", -1}};
+       },
+       {}},
       {"hidden size", [](json&, auto&) {}, {"--he", "512"}},
       {"--heads 2: conflicts with 4", [](json&, auto&) {}, {"--heads", "2"}},
       {"--tp 3: does not divide 4 heads", [](json&, auto&) {}, {"--tp", "3"}},
