@@ -192,8 +192,7 @@ Command add_compare(CLI::App& program) {
       ->delimiter(',')
       ->expected(2);
   add_problem_options(*app, options->request);
-  app->add_option("--threads", options->threads, "threads (default: all of the affinity mask)")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(*app, options->threads);
   add_json_option(*app, options->json);
   return {app, [options] { return execute(*options); }};
 }
