@@ -174,6 +174,25 @@ TEST_CASE("tensors of --input replace the generated ones") {
   }
 }
 
+TEST_CASE("codes without their scale are used, with a warning that names both") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const auto x = tensor("token_x", StorageType::i8, {2, 64}, std::vector<std::int8_t>(128, 3));
+  const auto scale = tensor("dequant_scale_x", StorageType::f32, {2, 1}, std::vector<float>(2, 0.5F));
+  const auto weight = tensor("weight_dq", StorageType::i8, {64, 128}, std::vector<std::int8_t>(64 * 128, 1));
+  write_tensors(in, {x, scale, weight});
+  const CliResult result = cli(small_run({"--quant", "w2kv1", "--input", in}));
+  CHECK(result.code == 0);
+  CHECK(result.err == "warning: --input " + in +
+                          ": tensor \"weight_dq\" holds codes, but tensor \"dequant_scale_w_dq\", their scale, is "
+                          "missing: that of other data is used\n");
+  write_tensors(in, {x, scale});
+  CHECK(cli(small_run({"--quant", "w2kv1", "--input", in})).err.empty());
+  write_tensors(in, {x});
+  const std::string err = cli(small_run({"--quant", "w2kv1", "--input", in})).err;
+  CHECK(err.find("tensor \"token_x\" holds codes, but tensor \"dequant_scale_x\"") != std::string::npos);
+}
+
 TEST_CASE("--input in conflict with options or with the operator is exit 2") {
   const TempDir dir;
   const std::string in = dir / "in.safetensors";
