@@ -25,17 +25,32 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;
 struct TypeRow {
   StorageType type;
   std::string_view name;
-  std::size_t size;
+  std::size_t bits;
 };
+// All that the format has: a tensor that nobody uses must not make its file unreadable.
 constexpr std::array kTypes{
-    TypeRow{StorageType::boolean, "BOOL", 1},    TypeRow{StorageType::u8, "U8", 1},
-    TypeRow{StorageType::i8, "I8", 1},           TypeRow{StorageType::f8_e4m3, "F8_E4M3", 1},
-    TypeRow{StorageType::f8_e5m2, "F8_E5M2", 1}, TypeRow{StorageType::i16, "I16", 2},
-    TypeRow{StorageType::u16, "U16", 2},         TypeRow{StorageType::f16, "F16", 2},
-    TypeRow{StorageType::bf16, "BF16", 2},       TypeRow{StorageType::i32, "I32", 4},
-    TypeRow{StorageType::u32, "U32", 4},         TypeRow{StorageType::f32, "F32", 4},
-    TypeRow{StorageType::i64, "I64", 8},         TypeRow{StorageType::u64, "U64", 8},
-    TypeRow{StorageType::f64, "F64", 8},
+    TypeRow{StorageType::f4, "F4", 4},
+    TypeRow{StorageType::f6_e2m3, "F6_E2M3", 6},
+    TypeRow{StorageType::f6_e3m2, "F6_E3M2", 6},
+    TypeRow{StorageType::boolean, "BOOL", 8},
+    TypeRow{StorageType::u8, "U8", 8},
+    TypeRow{StorageType::i8, "I8", 8},
+    TypeRow{StorageType::f8_e4m3, "F8_E4M3", 8},
+    TypeRow{StorageType::f8_e5m2, "F8_E5M2", 8},
+    TypeRow{StorageType::f8_e8m0, "F8_E8M0", 8},
+    TypeRow{StorageType::f8_e4m3fnuz, "F8_E4M3FNUZ", 8},
+    TypeRow{StorageType::f8_e5m2fnuz, "F8_E5M2FNUZ", 8},
+    TypeRow{StorageType::i16, "I16", 16},
+    TypeRow{StorageType::u16, "U16", 16},
+    TypeRow{StorageType::f16, "F16", 16},
+    TypeRow{StorageType::bf16, "BF16", 16},
+    TypeRow{StorageType::i32, "I32", 32},
+    TypeRow{StorageType::u32, "U32", 32},
+    TypeRow{StorageType::f32, "F32", 32},
+    TypeRow{StorageType::i64, "I64", 64},
+    TypeRow{StorageType::u64, "U64", 64},
+    TypeRow{StorageType::f64, "F64", 64},
+    TypeRow{StorageType::c64, "C64", 64},
 };
 
 const TypeRow& row(StorageType type) noexcept { return kTypes[static_cast<std::size_t>(type)]; }
@@ -52,10 +67,14 @@ StoredTensor read_entry(const JsonNode& entry, const std::string& name, std::spa
   const std::string& type_name = entry["dtype"].text();
   if (!parse_storage_type(type_name, tensor.type)) entry["dtype"].fail("unknown dtype \"" + type_name + "\"");
   tensor.shape = entry["shape"].integers(0);
-  std::size_t bytes = 0;
-  if (!checked_bytes(tensor.shape, element_size(tensor.type), bytes)) {
+  std::size_t bits = 0;
+  if (!checked_bytes(tensor.shape, element_bits(tensor.type), bits)) {
     entry["shape"].fail("size of " + shape_text(tensor.shape) + " overflows");
   }
+  if (bits % 8 != 0) {
+    entry["shape"].fail(type_name + " " + shape_text(tensor.shape) + " does not end with a whole byte");
+  }
+  const std::size_t bytes = bits / 8;
   const JsonNode offsets = entry["data_offsets"];
   const std::vector<std::int64_t> range = offsets.integers(0);
   if (range.size() != 2) offsets.fail("must hold two numbers, holds " + std::to_string(range.size()));
@@ -132,7 +151,8 @@ void write_content(const std::string& path, std::span<const TensorToStore> tenso
 }  // namespace
 
 std::string_view to_string(StorageType type) noexcept { return row(type).name; }
-std::size_t element_size(StorageType type) noexcept { return row(type).size; }
+std::size_t element_bits(StorageType type) noexcept { return row(type).bits; }
+std::size_t element_size(StorageType type) noexcept { return row(type).bits / 8; }
 
 bool parse_storage_type(std::string_view name, StorageType& type) noexcept {
   for (const TypeRow& candidate : kTypes) {
