@@ -106,7 +106,7 @@ int execute(const Options& options) {
       std::cout << tensor.name << ' ' << to_string(tensor.type) << ' ' << shape_text(tensor.shape) << " kept\n";
     }
   }
-  write_safetensors(options.output, stored);
+  write_safetensors(options.output, stored, file.metadata());
   if (options.json) {
     print_json({{"command", "convert"},
                 {"input", options.input},

@@ -113,9 +113,10 @@ void check_layout(const std::vector<StoredTensor>& tensors, std::span<const std:
   if (rest != 0) throw InputError(path, std::to_string(rest) + " bytes follow the last tensor");
 }
 
-std::string header_text(std::span<const TensorToStore> tensors) {
+std::string header_text(std::span<const TensorToStore> tensors, const Metadata& metadata) {
   // Written by hand to keep the order of the tensors.
   std::string text = "{";
+  if (!metadata.empty()) text += R"("__metadata__":)" + nlohmann::json(metadata).dump();
   std::size_t offset = 0;
   for (const TensorToStore& tensor : tensors) {
     if (text.size() > 1) text += ',';
@@ -130,10 +131,11 @@ std::string header_text(std::span<const TensorToStore> tensors) {
   return text;
 }
 
-void write_content(const std::string& path, std::span<const TensorToStore> tensors, const std::string& shown) {
+void write_content(const std::string& path, std::span<const TensorToStore> tensors, const Metadata& metadata,
+                   const std::string& shown) {
   std::ofstream stream(path, std::ios::binary | std::ios::trunc);
   if (!stream) throw InputError(shown, "cannot write: " + std::generic_category().message(errno));
-  const std::string header = header_text(tensors);
+  const std::string header = header_text(tensors, metadata);
   std::array<char, kLengthBytes> length{};
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length[i] = static_cast<char>(static_cast<std::uint64_t>(header.size()) >> (8 * i) & 0xFF);
@@ -215,7 +217,7 @@ void SafetensorsFile::read(std::span<const std::byte> content) {
   for (const std::string& name : names) {
     const JsonNode entry = root[name];
     if (name == "__metadata__") {
-      for (const auto& [key, value] : entry.members()) value.text();
+      for (const auto& [key, value] : entry.members()) metadata_.emplace(key, value.text());
       continue;
     }
     by_name_.emplace(name, tensors_.size());
@@ -229,20 +231,20 @@ const StoredTensor* SafetensorsFile::find(const std::string& name) const noexcep
   return entry == by_name_.end() ? nullptr : &tensors_[entry->second];
 }
 
-void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors) {
+void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors, const Metadata& metadata) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) throw InputError(path, "is a directory, not a file");
   if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe or device: nothing to replace
-    write_content(path, tensors, path);
+    write_content(path, tensors, metadata, path);
     return;
   }
   // Through a link to its target, so that the link survives.
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const std::string temporary = target.string() + ".part";
   try {
-    write_content(temporary, tensors, path);
+    write_content(temporary, tensors, metadata, path);
     fs::rename(temporary, target, error);
     if (error) throw InputError(path, "cannot write: " + error.message());
   } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,6 +64,8 @@ struct StoredTensor {
   std::size_t elements() const noexcept { return bytes.size() * 8 / element_bits(type); }
 };
 
+using Metadata = std::map<std::string, std::string>;
+
 class SafetensorsFile {
  public:
   /// Maps and checks a file. Throws InputError.
@@ -73,6 +76,8 @@ class SafetensorsFile {
   const std::string& path() const noexcept { return path_; }
   /// In the header's order.
   const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
+  /// The texts under `__metadata__`, by key.
+  const Metadata& metadata() const noexcept { return metadata_; }
   /// Null when there is none of that name.
   const StoredTensor* find(const std::string& name) const noexcept;
 
@@ -82,6 +87,7 @@ class SafetensorsFile {
   std::string path_;
   std::unique_ptr<MappedFile> file_;
   std::vector<StoredTensor> tensors_;
+  Metadata metadata_;
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
@@ -93,6 +99,6 @@ struct TensorToStore {
 };
 
 /// Writes a file; a regular file of that name is replaced only when all is written. Throws InputError.
-void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors);
+void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors, const Metadata& metadata = {});
 
 }  // namespace mla_prolog::tools
