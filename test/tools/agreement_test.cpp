@@ -55,11 +55,22 @@ TEST_CASE("fast allows bf16 a unit in the last place or five percent") {
   const auto bf16 = [](std::uint16_t from, std::uint16_t to) {
     return within<std::uint16_t>(DType::bf16, {0}, from, to);
   };
+  // Among others that are equal and large.
+  const auto among = [](std::uint16_t from, std::uint16_t to) {
+    Operands a = operands_of(DType::bf16, {1.0F});
+    for (auto& code : a[TensorId::query].as<std::uint16_t>()) code = 0x4480;  // 1024
+    Operands b = operands_of(DType::bf16, {1.0F});
+    for (auto& code : b[TensorId::query].as<std::uint16_t>()) code = 0x4480;
+    a[TensorId::query].as<std::uint16_t>()[7] = from;
+    b[TensorId::query].as<std::uint16_t>()[7] = to;
+    return agreement_of(a, b).front().within_fast_bounds();
+  };
   CHECK(bf16(0x3F80, 0x3F80));
-  CHECK(bf16(0x4380, 0x4381));        // 256, 258
-  CHECK(bf16(0x4380, 0x4386));        // 256, 268
-  CHECK_FALSE(bf16(0x4380, 0x4387));  // 256, 270
+  CHECK(bf16(0x4380, 0x4381));         // 256, 258
+  CHECK(among(0x4380, 0x4386));        // 256, 268
+  CHECK_FALSE(among(0x4380, 0x4387));  // 256, 270
   CHECK_FALSE(bf16(0x3F80, 0xBF80));
+  CHECK_FALSE(bf16(0x3C00, 0x3C04));  // small, but the only one: 3 % of the norm
   CHECK_FALSE(bf16(0x3F80, 0x7FC0));
 }
 
