@@ -1,4 +1,5 @@
 // Every tensor against what its scenario makes of it: presence, dtype, format, rank and shape (validation.md 4.11).
+#include <algorithm>
 #include <string>
 
 #include "runtime/problem/expectation.hpp"
@@ -21,6 +22,13 @@ bool shape_fits(const TensorDesc& desc, const Expectation& expectation) noexcept
     if (size(i) < 0 || (wanted != kAnySize && size(i) != wanted)) return false;
   }
   return true;
+}
+
+bool has_negative_size(const TensorDesc& desc) noexcept {
+  for (int i = 0; i < std::min(desc.rank, kMaxRank); ++i) {
+    if (desc.shape[static_cast<std::size_t>(i)] < 0) return true;
+  }
+  return false;
 }
 
 bool format_fits(Format format, Format wanted) noexcept {
@@ -93,7 +101,12 @@ Finding table_violation(const Call& call) {
     if (first) {
       others += (others.empty() ? "; wrong too: " : ", ") + name;
     } else {
-      first = Violation{id, name + " is " + call.problem[id].to_string() + ", must be " + requirement(expectation)};
+      const TensorDesc& desc = call.problem[id];
+      // The sizes that are expected come from the first tensors: a negative one would be required of itself.
+      const std::string cause = has_negative_size(desc) && expectation.presence != Presence::absent
+                                    ? "dimensions must not be negative"
+                                    : "must be " + requirement(expectation);
+      first = Violation{id, name + " is " + desc.to_string() + ", " + cause};
     }
   }
   if (first) first->text += others;

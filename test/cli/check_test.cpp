@@ -81,6 +81,21 @@ TEST_CASE("check appends messages on request and gives JSON") {
   CHECK(document["mismatches"] == 0);
 }
 
+TEST_CASE("a negative dimension is named as such, not required of itself") {
+  const TempDir dir;
+  json cases = two_cases();
+  for (const char* const list : {"inputs", "outputs"}) {
+    for (auto& [name, desc] : cases[0][list].items()) {
+      if (name == "token_x" && desc["shape"].size() == 3) desc["shape"][0] = -8;
+    }
+  }
+  REQUIRE(cases[0]["inputs"]["token_x"]["shape"][0] == -8);
+  const std::string line = cli({"check", write_cases(dir, cases), "--message"}).lines()[0];
+  INFO(line);
+  CHECK(line.find("token_x is ") != std::string::npos);
+  CHECK(line.find("dimensions must not be negative") != std::string::npos);
+}
+
 TEST_CASE("check refuses files that hold no cases") {
   const TempDir dir;
   json wrong = two_cases();

@@ -77,7 +77,11 @@ TEST_CASE("a model directory gives weights, dims and epsilon in every storage") 
   for (const std::string storage : {"bf16", "f16", "f32", "fp8"}) {
     const TempDir dir;
     const Model model(storage, kPrefix);
-    write_tensors(dir / "model.safetensors", model.tensors());
+    std::vector<OwnedTensor> tensors = model.tensors();
+    // What is not used may be of a type that the operator does not have.
+    tensors.push_back(tensor("experts.scale", StorageType::f8_e8m0, {3}, std::vector<std::uint8_t>(3)));
+    tensors.push_back(tensor("experts.weight", StorageType::f4, {2, 4}, std::vector<std::uint8_t>(4)));
+    write_tensors(dir / "model.safetensors", tensors);
     json settings = config();
     if (storage == "fp8") {
       settings["quantization_config"] = {{"quant_method", "fp8"}, {"fmt", "e4m3"}, {"weight_block_size", {128, 128}}};
@@ -306,6 +310,9 @@ TEST_CASE("checkpoints that are wrong or of another kind are refused by name") {
       {"q_a_proj.weight\" is stored as F8_E5M2",
        [&](json&, auto& tensors) { find(tensors, "q_a_proj.weight")->type = StorageType::f8_e5m2; },
        {}},
+      {"q_a_proj.weight\" is stored as F8_E8M0",
+       [&](json&, auto& tensors) { find(tensors, "q_a_proj.weight")->type = StorageType::f8_e8m0; },
+       {}},
       {"q_a_layernorm.weight\" is missing",
        [&](json&, auto& tensors) { tensors.erase(find(tensors, "q_a_layernorm.weight")); },
        {}},
@@ -321,6 +328,25 @@ TEST_CASE("checkpoints that are wrong or of another kind are refused by name") {
       {"RoPE of type \"linear\"",
        [](json& settings, auto&) {
          settings["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
+       },
+       {}},
+      {"config.json: rope_theta: is 0, must be a float32 number above 1",
+       [](json& settings, auto&) { settings["rope_theta"] = 0; },
+       {}},
+      {"config.json: rope_parameters.rope_theta: is -5",
+       [](json& settings, auto&) {
+         settings["rope_parameters"] = {{"rope_theta", -5}};
+       },
+       {}},
+      {"config.json: rope_theta: is 1e+40", [](json& settings, auto&) { settings["rope_theta"] = 1e40; }, {}},
+      {"config.json: rope_scaling.factor: is 0, must be a float32 number above 0",
+       [](json& settings, auto&) {
+         settings["rope_scaling"] = {{"type", "yarn"}, {"factor", 0}};
+       },
+       {}},
+      {"config.json: rope_scaling.original_max_position_embeddings: is -1",
+       [](json& settings, auto&) {
+         settings["rope_scaling"] = {{"type", "yarn"}, {"factor", 2}, {"original_max_position_embeddings", -1}};
        },
        {}},
       {"hidden size", [](json&, auto&) {}, {"--he", "512"}},

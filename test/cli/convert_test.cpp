@@ -65,6 +65,21 @@ TEST_CASE("convert there and back gives the same file, also in place") {
   CHECK(read_file(path) == before);
 }
 
+TEST_CASE("convert keeps the file's metadata") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const std::string out = dir / "out.safetensors";
+  const std::vector<std::uint8_t> data(32 * 32);
+  const mla_prolog::tools::Metadata metadata{{"format", "pt"}, {"say \"x\"", "line\n2"}};
+  const std::vector<mla_prolog::tools::TensorToStore> tensors = {
+      {"w", StorageType::u8, {32, 32}, std::as_bytes(std::span(data))}};
+  mla_prolog::tools::write_safetensors(in, tensors, metadata);
+  CHECK(SafetensorsFile(in).metadata() == metadata);
+  REQUIRE(cli({"convert", in, out, "--to", "nz"}).code == 0);
+  CHECK(SafetensorsFile(out).metadata() == metadata);
+  CHECK(SafetensorsFile(out).find("w")->shape == std::vector<std::int64_t>{1, 2, 16, 32});
+}
+
 TEST_CASE("convert takes single tensors by name, before or after the files") {
   const TempDir dir;
   const std::string in = write_input(dir);

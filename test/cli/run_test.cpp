@@ -80,6 +80,27 @@ TEST_CASE("the number of threads and the instruction set change nothing") {
   }
 }
 
+TEST_CASE("fast runs are judged by their bounds, not to the bit") {
+  for (const std::string scenario : {"w0kv0", "w1kv0", "w1kv2", "w1kv3", "w2kv1"}) {
+    const std::vector<std::string> options{"run", "--he",       "1024", "--hcq",    "512",   "--heads",
+                                           "4",   "--repeat",   "1",    "--tokens", "64",    "--reference-tokens",
+                                           "64",  "--numerics", "fast", "--quant",  scenario};
+    const CliResult text = cli(options);
+    INFO(scenario << ' ' << text.err << text.out);
+    CHECK(text.code == 0);
+    const bool equal = text.out.find("reference: 64 tokens, equal") != std::string::npos;
+    CHECK(equal != (text.out.find("reference: 64 tokens, within the bounds of fast: ") != std::string::npos));
+    std::vector<std::string> as_json = options;
+    as_json.emplace_back("--json");
+    const json reference = cli(as_json).json()["scenarios"][0]["reference"];
+    CHECK(reference["equal"] == equal);
+    CHECK(reference["within_bounds"] == true);
+    std::size_t different = 0;
+    for (const json& tensor : reference["distances"]) different += tensor["different"].get<std::size_t>();
+    CHECK((different == 0) == equal);
+  }
+}
+
 TEST_CASE("all cache modes and both token layouts run; defaults address what they say") {
   const TempDir dir;
   const std::string inputs = dir / "in.safetensors";
@@ -153,6 +174,25 @@ TEST_CASE("tensors of --input replace the generated ones") {
   }
 }
 
+TEST_CASE("codes without their scale are used, with a warning that names both") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const auto x = tensor("token_x", StorageType::i8, {2, 64}, std::vector<std::int8_t>(128, 3));
+  const auto scale = tensor("dequant_scale_x", StorageType::f32, {2, 1}, std::vector<float>(2, 0.5F));
+  const auto weight = tensor("weight_dq", StorageType::i8, {64, 128}, std::vector<std::int8_t>(64 * 128, 1));
+  write_tensors(in, {x, scale, weight});
+  const CliResult result = cli(small_run({"--quant", "w2kv1", "--input", in}));
+  CHECK(result.code == 0);
+  CHECK(result.err == "warning: --input " + in +
+                          ": tensor \"weight_dq\" holds codes, but tensor \"dequant_scale_w_dq\", their scale, is "
+                          "missing: that of other data is used\n");
+  write_tensors(in, {x, scale});
+  CHECK(cli(small_run({"--quant", "w2kv1", "--input", in})).err.empty());
+  write_tensors(in, {x});
+  const std::string err = cli(small_run({"--quant", "w2kv1", "--input", in})).err;
+  CHECK(err.find("tensor \"token_x\" holds codes, but tensor \"dequant_scale_x\"") != std::string::npos);
+}
+
 TEST_CASE("--input in conflict with options or with the operator is exit 2") {
   const TempDir dir;
   const std::string in = dir / "in.safetensors";
@@ -201,6 +241,39 @@ TEST_CASE("--input in conflict with options or with the operator is exit 2") {
           "must be I64 or I32");
   refused({tensor("cache_index", StorageType::i64, {8}, std::vector<std::int64_t>(8, INT64_MAX))}, {"--quant", one},
           "no cache can hold it");
+}
+
+TEST_CASE("default block tables hold the tokens beyond the last prefix sum") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const std::string saved = dir / "saved.safetensors";
+  const auto entries = [&](const std::vector<std::int32_t>& sums) {
+    write_tensors(in, {tensor("actual_seq_len", StorageType::i32, {static_cast<std::int64_t>(sums.size())}, sums)});
+    const CliResult result =
+        cli(small_run({"--quant", "w0kv0", "--cache-mode", "PA_BLK_BSND", "--block-size", "4", "--tokens", "12",
+                       "--input", in, "--save-inputs", saved, "--reference-tokens", "12"}));
+    INFO(result.err << result.out);
+    REQUIRE(result.code == 0);
+    CHECK(result.out.find("reference: 12 tokens, equal") != std::string::npos);
+    return values<std::int64_t>(*SafetensorsFile(saved).find("cache_index")).size();
+  };
+  CHECK(entries({3, 5}) == 1 + 3);  // the last sequence has tokens 3 to 11
+  CHECK(entries({3, 12}) == 1 + 3);
+  CHECK(entries({12, 12}) == 3);
+}
+
+TEST_CASE("indices into a cache without blocks are not read") {
+  const TempDir dir;
+  const std::string in = dir / "in.safetensors";
+  const std::vector<std::int64_t> indices(8, std::int64_t{1} << 50);
+  write_tensors(in, {tensor("cache_index", StorageType::i64, {8}, indices)});
+  const CliResult unread = cli(small_run({"--quant", "w2kv1", "--block-num", "0", "--input", in}));
+  INFO(unread.err);
+  CHECK(unread.code == 0);
+  CHECK(unread.out.find("reference: 8 tokens, equal") != std::string::npos);
+  const CliResult read = cli(small_run({"--quant", "w2kv1", "--block-num", "2", "--input", in}));
+  CHECK(read.code == 2);
+  CHECK(is_error_line(read, "1125899906842624"));
 }
 
 TEST_CASE("outputs are stored as the golden cases have them") {

@@ -83,6 +83,24 @@ TEST_CASE("wrong usage is one ERROR line and exit 2") {
   }
 }
 
+TEST_CASE("more threads than are supported become the most that are, with one note") {
+  const std::vector<std::string> small{"--he", "64",      "--hcq", "128",      "--heads", "1",     "--nope-dim",
+                                       "32",   "--quant", "w0kv0", "--tokens", "1",       "--json"};
+  for (const std::string command : {"explain", "run", "compare"}) {
+    for (const std::string threads : {"1025", "2147483647"}) {
+      std::vector<std::string> arguments{command, "--threads", threads};
+      arguments.insert(arguments.end(), small.begin(), small.end());
+      if (command == "run") arguments.insert(arguments.end(), {"--repeat", "1"});
+      if (command == "compare") arguments.insert(arguments.end(), {"--backends", "reference,cpu"});
+      const CliResult result = cli(arguments);
+      INFO(command << ' ' << result.err);
+      CHECK(result.code == 0);
+      CHECK(result.err == "note: --threads " + threads + ": runs with 1024, the most\n");
+      if (command != "compare") CHECK(result.json()["scenarios"][0]["threads"] == 1024);
+    }
+  }
+}
+
 TEST_CASE("an instruction set that exists but not here is refused by name") {
   int refused = 0;
   for (const mla_prolog::IsaInfo& info : mla_prolog::list_isas()) {

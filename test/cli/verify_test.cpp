@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "mla_prolog/system.hpp"
 #include "test/catch.hpp"
 #include "test/cli/cli.hpp"
 
@@ -170,6 +171,30 @@ TEST_CASE("verify reports what it cannot read and still runs the rest; 2 wins ov
   CHECK(result.lines()[0].rfind("FAIL empty kr_cache index 0 ", 0) == 0);
   CHECK(result.lines()[1] == "PASS empty");
   CHECK(result.lines()[2].rfind("summary:", 0) == 0);
+}
+
+TEST_CASE("verify goes on after a case that the chosen engine does not take") {
+  const auto backends = list_backends();
+  if (std::ranges::none_of(backends, [](const auto& b) { return b.backend == Backend::onednn && b.available; })) {
+    MLA_PROLOG_SKIP("this build has no oneDNN, or none that can be used");
+  }
+  const auto golden = [](const std::string& name) { return (data_dir() / "golden" / (name + ".json")).string(); };
+  // No scenario with floats has an exact matmul in oneDNN.
+  const std::vector<std::string> files{golden("w2kv1_a2_tnd"), golden("w0kv0_a2_tnd"), golden("w2kv3_a2_tnd")};
+  const CliResult first = cli({"verify", "--backend", "onednn", files[0]});
+  if (first.code != 0) MLA_PROLOG_SKIP("oneDNN takes no int8 case here");
+  const CliResult result = cli({"verify", "--backend", "onednn", files[0], files[1], files[2]});
+  CHECK(result.code == 2);
+  CHECK(is_error_line(result, "w0kv0_a2_tnd.json: backend onednn: "));
+  REQUIRE(result.lines().size() == 3);
+  CHECK(result.lines()[0] == "PASS w2kv1_a2_tnd");
+  CHECK(result.lines()[1] == "PASS w2kv3_a2_tnd");
+  CHECK(result.lines()[2].rfind("summary: 3 cases, 2 passed, 0 failed, 1 unreadable", 0) == 0);
+
+  const json document = cli({"verify", "--backend", "onednn", files[0], files[1], files[2], "--json"}).json();
+  CHECK(document["passed"] == 2);
+  REQUIRE(document["errors"].size() == 1);
+  CHECK(document["errors"][0]["file"] == files[1]);
 }
 
 TEST_CASE("every mistake in a case is one ERROR line and exit 2") {

@@ -71,6 +71,34 @@ TEST_CASE("every dtype has its size") {
   }
 }
 
+TEST_CASE("newer dtypes are known by their bits, so that a file with an unused one can be read") {
+  struct Known {
+    std::string name;
+    int elements;
+    int bytes;
+  };
+  for (const Known& known : {Known{"F4", 6, 3},
+                             {"F6_E2M3", 4, 3},
+                             {"F6_E3M2", 8, 6},
+                             {"F8_E8M0", 3, 3},
+                             {"F8_E4M3FNUZ", 3, 3},
+                             {"F8_E5M2FNUZ", 3, 3},
+                             {"C64", 3, 24}}) {
+    INFO(known.name);
+    const std::string shape = "[" + std::to_string(known.elements) + "]";
+    const std::string rest = "[" + std::to_string(known.bytes) + "," + std::to_string(known.bytes + 1) + "]";
+    const std::string header = R"({"odd":)" + entry(known.name, shape, "[0," + std::to_string(known.bytes) + "]") +
+                               R"(,"used":)" + entry("U8", "[1]", rest) + "}";
+    const auto bytes = file_of(header, std::string(static_cast<std::size_t>(known.bytes), 'x') + "y");
+    const SafetensorsFile file(bytes, "F");
+    CHECK(to_string(file.find("odd")->type) == known.name);
+    CHECK(file.find("odd")->elements() == static_cast<std::size_t>(known.elements));
+    CHECK(file.find("used")->bytes[0] == std::byte{'y'});
+  }
+  CHECK(cause_of(file_of(R"({"t":)" + entry("F4", "[3]", "[0,2]") + "}", "ab")) ==
+        "t.shape: F4 [3] does not end with a whole byte");
+}
+
 TEST_CASE("wrong files are refused with their cause") {
   const auto one = [](const std::string& tensor) { return R"({"t":)" + tensor + "}"; };
   const std::string good = one(entry("U8", "[4]", "[0,4]"));

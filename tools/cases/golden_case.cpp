@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tools/io/json.hpp"
+#include "tools/io/storage.hpp"
 
 namespace mla_prolog::tools {
 namespace {
@@ -64,7 +65,11 @@ std::uint64_t read_checksum(const JsonNode& node) {
 GoldenInput read_input(const JsonNode& node) {
   GoldenInput input;
   const std::string& storage = node["storage"].text();
-  if (!parse_storage_type(storage, input.storage)) node["storage"].fail("unknown storage type \"" + storage + "\"");
+  // Of the types that files may hold, those that an input of the operator can have.
+  if (!parse_storage_type(storage, input.storage) ||
+      operator_dtype(input.storage, TensorId::none, 0) == DType::undefined) {
+    node["storage"].fail("unknown storage type \"" + storage + "\"");
+  }
   input.shape = node["shape"].integers(0);
   if (input.shape.size() > static_cast<std::size_t>(kMaxRank)) node["shape"].fail("has too many dimensions");
   if (!checked_bytes(input.shape, element_size(input.storage), input.bytes)) {

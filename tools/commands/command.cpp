@@ -2,16 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 
 #include "mla_prolog/system.hpp"
 
 namespace mla_prolog::tools {
 namespace {
 
-// More would not be a choice but a mistake, and OpenMP runtimes end the process when they cannot have their threads.
-constexpr int kMaxThreads = 1024;
+// The most that a plan takes.
+constexpr int kMostThreads = 1024;
 
 std::string available_isas() {
   std::string text = "auto";
@@ -40,8 +42,16 @@ void add_engine_options(CLI::App& app, EngineOptions& options) {
                  "auto scalar sse4.2 avx2 avx512 avx512-vnni neon neon-dotprod; scalar is the reference")
       ->capture_default_str();
   app.add_option("--backend", options.backend, "auto reference cpu onednn ascend")->capture_default_str();
-  app.add_option("--threads", options.threads, "threads (default: all of the affinity mask)")
-      ->check(CLI::Range(1, kMaxThreads));
+  add_threads_option(app, options.threads);
+}
+
+void add_threads_option(CLI::App& app, int& threads) {
+  const auto take = [&threads](int wanted) {
+    threads = std::min(wanted, kMostThreads);
+    if (threads != wanted) std::cerr << "note: --threads " << wanted << ": runs with " << threads << ", the most\n";
+  };
+  app.add_option_function<int>("--threads", take, "threads (default: all of the affinity mask)")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
 }
 
 PlanOptions plan_options(const EngineOptions& options) {

@@ -39,6 +39,8 @@ struct EngineOptions {
   int threads = 0;
 };
 void add_engine_options(CLI::App& app, EngineOptions& options);
+/// --threads: more than a plan takes become the most that it does, with a note on stderr.
+void add_threads_option(CLI::App& app, int& threads);
 
 /// Throws UsageError for what is unknown, or not to be had on this CPU or in this build, saying what there is.
 PlanOptions plan_options(const EngineOptions& options);

@@ -6,6 +6,7 @@
 
 #include "mla_prolog/system.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/planned_scenario.hpp"
 #include "tools/commands/problem_options.hpp"
 #include "tools/run/agreement.hpp"
 #include "tools/run/inputs.hpp"
@@ -168,6 +169,7 @@ int execute(const Options& options) {
     }
     const std::vector<Plan>& plans = both.value();
     first = inputs.make(scenario, problem, plans[0].profile(), first ? &*first : nullptr);
+    if (results.comparisons.empty()) print_warnings(inputs);
     Operands second = copy_of(*first);
     run_once(plans[0], *first, options.backends[0]);
     run_once(plans[1], second, options.backends[1]);
@@ -192,8 +194,7 @@ Command add_compare(CLI::App& program) {
       ->delimiter(',')
       ->expected(2);
   add_problem_options(*app, options->request);
-  app->add_option("--threads", options->threads, "threads (default: all of the affinity mask)")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(*app, options->threads);
   add_json_option(*app, options->json);
   return {app, [options] { return execute(*options); }};
 }

@@ -28,7 +28,8 @@ std::int64_t group_width(const StoredTensor& tensor) {
 
 // Why a tensor cannot be converted; empty when it can.
 std::string obstacle(const StoredTensor& tensor, bool to_nz) {
-  if (element_size(tensor.type) > 2) return std::string(to_string(tensor.type)) + " has no FRACTAL_NZ form";
+  if (element_size(tensor.type) == 0 || element_size(tensor.type) > 2)
+    return std::string(to_string(tensor.type)) + " has no FRACTAL_NZ form";
   const std::int64_t width = group_width(tensor);
   if (to_nz) {
     if (tensor.shape.size() != 2) return shape_text(tensor.shape) + " is no matrix";
@@ -105,7 +106,7 @@ int execute(const Options& options) {
       std::cout << tensor.name << ' ' << to_string(tensor.type) << ' ' << shape_text(tensor.shape) << " kept\n";
     }
   }
-  write_safetensors(options.output, stored);
+  write_safetensors(options.output, stored, file.metadata());
   if (options.json) {
     print_json({{"command", "convert"},
                 {"input", options.input},

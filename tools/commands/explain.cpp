@@ -45,6 +45,8 @@ int execute(const Options& options) {
     if (options.measure) {
       progress.show(next.scenario.text() + ": inputs");
       operands = inputs.make(next.scenario, next.plan.problem(), next.plan.profile(), operands ? &*operands : nullptr);
+      progress.clear();
+      if (&next == planned.data()) print_warnings(inputs);
       progress.show(next.scenario.text() + ": running");
       report.measured = record(next.plan, *operands, options.repeat);
       progress.clear();

@@ -1,5 +1,6 @@
 #include "tools/commands/planned_scenario.hpp"
 
+#include <iostream>
 #include <utility>
 
 namespace mla_prolog::tools {
@@ -24,6 +25,10 @@ std::vector<PlannedScenario> plan_all(const RunSetting& setting, const RunInputs
     }
   }
   return planned;
+}
+
+void print_warnings(const RunInputs& inputs) {
+  for (const std::string& warning : inputs.warnings()) std::cerr << "warning: " << one_line(warning) << '\n';
 }
 
 void check_memory(const Problem& problem) {

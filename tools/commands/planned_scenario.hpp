@@ -18,6 +18,9 @@ struct PlannedScenario {
 /// All plans first: what cannot be done is said before anything is computed.
 std::vector<PlannedScenario> plan_all(const RunSetting& setting, const RunInputs& inputs, PlanOptions options);
 
+/// What RunInputs warns of, on stderr.
+void print_warnings(const RunInputs& inputs);
+
 /// Throws UsageError when the tensors do not fit this machine's memory.
 void check_memory(const Problem& problem);
 

@@ -67,6 +67,10 @@ int execute(const Options& options) {
   for (const PlannedScenario& next : planned) {
     progress.show(next.scenario.text() + ": inputs");
     operands = inputs.make(next.scenario, next.plan.problem(), next.plan.profile(), operands ? &*operands : nullptr);
+    if (reports.empty()) {  // once, and only of what could be used
+      progress.clear();
+      print_warnings(inputs);
+    }
     if (options.request.save_inputs) save_inputs(*options.request.save_inputs, *operands);
     progress.show(next.scenario.text() + ": running");
     ScenarioReport report = report_on(next, options, *operands);
@@ -76,7 +80,7 @@ int execute(const Options& options) {
     }
     if (compared > 0) {
       progress.show(next.scenario.text() + ": reference");
-      report.reference = compare_with_reference(*operands, next.plan, compared);
+      report.reference = compare_with_reference(*operands, next.plan, compared, report.numerics);
     }
     progress.clear();
     if (!options.json) print_scenario(report, setting, roof);

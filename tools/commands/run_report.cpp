@@ -45,7 +45,32 @@ Json reference_json(const ScenarioReport& report) {
     json["actual"] = difference.actual;
     json["differences"] = difference.count;
   }
+  if (report.numerics == Numerics::fast) {
+    json["within_bounds"] = report.reference->agrees();
+    Json distances = Json::array();
+    for (const Agreement& tensor : report.reference->distances) {
+      distances.push_back({{"name", tensor.tensor},
+                           {"elements", tensor.elements},
+                           {"different", tensor.elements - tensor.equal()},
+                           {"largest_distance", tensor.largest},
+                           {"within_bounds", tensor.within_fast_bounds()}});
+    }
+    json["distances"] = std::move(distances);
+  }
   return json;
+}
+
+// "query 3 of 1024 (largest 1)" for each tensor with differences.
+std::string distances_text(const std::vector<Agreement>& distances) {
+  std::string text;
+  for (const Agreement& tensor : distances) {
+    if (tensor.equal() == tensor.elements) continue;
+    text += text.empty() ? "" : ", ";
+    text += tensor.tensor + ' ' + std::to_string(tensor.elements - tensor.equal()) + " of " +
+            std::to_string(tensor.elements) + " (largest distance " + std::to_string(tensor.largest) +
+            (tensor.within_fast_bounds() ? ")" : ", OUTSIDE)");
+  }
+  return text;
 }
 
 Json scenario_json(const ScenarioReport& report, const Roof& roof) {
@@ -68,6 +93,7 @@ Json scenario_json(const ScenarioReport& report, const Roof& roof) {
           {"repeats", report.timing.repeats},
           {"bytes", report.work.bytes},
           {"flops", report.work.flops},
+          {"int8_ops", report.work.int8},
           {"gb_per_second", per_second(report.work.bytes, report.timing) * 1e-9},
           {"gflop_per_second", per_second(report.work.flops, report.timing) * 1e-9},
           {"share_of_roof", share_of_roof(report, roof)},
@@ -118,6 +144,10 @@ void print_scenario(const ScenarioReport& report, const RunSetting& setting, con
     std::cout << "  reference: not compared\n";
   } else if (!report.reference->difference) {
     std::cout << "  reference: " << report.reference->tokens << " tokens, equal\n";
+  } else if (report.numerics == Numerics::fast) {
+    std::cout << "  reference: " << report.reference->tokens << " tokens, "
+              << (report.reference->agrees() ? "within" : "OUTSIDE")
+              << " the bounds of fast: " << distances_text(report.reference->distances) << '\n';
   } else {
     const Difference& difference = *report.reference->difference;
     std::cout << "  reference: " << report.reference->tokens << " tokens, DIFFERENT: " << report.reference->tensor
@@ -128,9 +158,14 @@ void print_scenario(const ScenarioReport& report, const RunSetting& setting, con
 
 void print_run_summary(const std::vector<ScenarioReport>& reports) {
   const auto different = std::ranges::count_if(reports, &ScenarioReport::differs);
-  const auto compared = std::ranges::count_if(reports, [](const auto& report) { return report.reference.has_value(); });
-  std::cout << "\nsummary: " << reports.size() << " scenarios, " << compared - different << " equal to the reference, "
-            << different << " different\n";
+  const auto equal = std::ranges::count_if(reports, &ScenarioReport::equal);
+  const auto near = std::ranges::count_if(reports, [](const ScenarioReport& report) {
+    return report.reference.has_value() && !report.equal() && !report.differs();
+  });
+  std::cout << "\nsummary: " << reports.size() << " scenarios, " << equal << " equal to the reference, " << different
+            << " different";
+  if (near != 0) std::cout << ", " << near << " within the bounds of fast";
+  std::cout << '\n';
 }
 
 Json dims_json(const RunSetting& setting) {
@@ -150,21 +185,23 @@ Json run_json(const RunSetting& setting, const RunRequest& request, const Roof& 
   const ProblemConfig& config = setting.config;
   Json scenarios = Json::array();
   for (const ScenarioReport& report : reports) scenarios.push_back(scenario_json(report, roof));
-  return {
-      {"command", "run"},
-      {"source", setting.source},
-      {"dims", dims_json(setting)},
-      {"cache_mode", to_string(config.cache_mode)},
-      {"block_num", setting.paged() ? Json(config.block_num) : Json(nullptr)},
-      {"block_size", setting.paged() ? Json(config.block_size) : Json(nullptr)},
-      {"rmsnorm_epsilon_cq", setting.eps_cq},
-      {"rmsnorm_epsilon_ckv", setting.eps_ckv},
-      {"qc_qr_scale", request.qc_qr_scale},
-      {"kc_scale", request.kc_scale},
-      {"positions", request.positions},
-      {"seed", request.seed},
-      {"roof", {{"gb_per_second", roof.bytes_per_second * 1e-9}, {"gflop_per_second", roof.flops_per_second * 1e-9}}},
-      {"scenarios", std::move(scenarios)}};
+  return {{"command", "run"},
+          {"source", setting.source},
+          {"dims", dims_json(setting)},
+          {"cache_mode", to_string(config.cache_mode)},
+          {"block_num", setting.paged() ? Json(config.block_num) : Json(nullptr)},
+          {"block_size", setting.paged() ? Json(config.block_size) : Json(nullptr)},
+          {"rmsnorm_epsilon_cq", setting.eps_cq},
+          {"rmsnorm_epsilon_ckv", setting.eps_ckv},
+          {"qc_qr_scale", request.qc_qr_scale},
+          {"kc_scale", request.kc_scale},
+          {"positions", request.positions},
+          {"seed", request.seed},
+          {"roof",
+           {{"gb_per_second", roof.bytes_per_second * 1e-9},
+            {"gflop_per_second", roof.flops_per_second * 1e-9},
+            {"int8_gop_per_second", roof.int8_per_second * 1e-9}}},
+          {"scenarios", std::move(scenarios)}};
 }
 
 }  // namespace mla_prolog::tools

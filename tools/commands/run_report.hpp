@@ -32,7 +32,8 @@ struct ScenarioReport {
   std::vector<OutputReport> outputs;
   std::optional<ReferenceResult> reference;  ///< none when not asked for
 
-  bool differs() const noexcept { return reference && reference->difference; }
+  bool equal() const noexcept { return reference && !reference->difference; }
+  bool differs() const noexcept { return reference && !reference->agrees(); }
 };
 
 /// Tokens and dimensions, and the cache, for headings.

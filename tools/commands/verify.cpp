@@ -64,6 +64,9 @@ int execute(const Options& options) {
     } catch (const InputError& error) {
       progress.clear();
       errors.add(error);
+    } catch (const UsageError& error) {  // an engine that is there, but does not take this case
+      progress.clear();
+      errors.add(InputError(file, error.what()));
     } catch (const std::bad_alloc&) {
       progress.clear();
       errors.add(InputError(file, "needs more memory than there is"));

@@ -25,17 +25,32 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;
 struct TypeRow {
   StorageType type;
   std::string_view name;
-  std::size_t size;
+  std::size_t bits;
 };
+// All that the format has: a tensor that nobody uses must not make its file unreadable.
 constexpr std::array kTypes{
-    TypeRow{StorageType::boolean, "BOOL", 1},    TypeRow{StorageType::u8, "U8", 1},
-    TypeRow{StorageType::i8, "I8", 1},           TypeRow{StorageType::f8_e4m3, "F8_E4M3", 1},
-    TypeRow{StorageType::f8_e5m2, "F8_E5M2", 1}, TypeRow{StorageType::i16, "I16", 2},
-    TypeRow{StorageType::u16, "U16", 2},         TypeRow{StorageType::f16, "F16", 2},
-    TypeRow{StorageType::bf16, "BF16", 2},       TypeRow{StorageType::i32, "I32", 4},
-    TypeRow{StorageType::u32, "U32", 4},         TypeRow{StorageType::f32, "F32", 4},
-    TypeRow{StorageType::i64, "I64", 8},         TypeRow{StorageType::u64, "U64", 8},
-    TypeRow{StorageType::f64, "F64", 8},
+    TypeRow{StorageType::f4, "F4", 4},
+    TypeRow{StorageType::f6_e2m3, "F6_E2M3", 6},
+    TypeRow{StorageType::f6_e3m2, "F6_E3M2", 6},
+    TypeRow{StorageType::boolean, "BOOL", 8},
+    TypeRow{StorageType::u8, "U8", 8},
+    TypeRow{StorageType::i8, "I8", 8},
+    TypeRow{StorageType::f8_e4m3, "F8_E4M3", 8},
+    TypeRow{StorageType::f8_e5m2, "F8_E5M2", 8},
+    TypeRow{StorageType::f8_e8m0, "F8_E8M0", 8},
+    TypeRow{StorageType::f8_e4m3fnuz, "F8_E4M3FNUZ", 8},
+    TypeRow{StorageType::f8_e5m2fnuz, "F8_E5M2FNUZ", 8},
+    TypeRow{StorageType::i16, "I16", 16},
+    TypeRow{StorageType::u16, "U16", 16},
+    TypeRow{StorageType::f16, "F16", 16},
+    TypeRow{StorageType::bf16, "BF16", 16},
+    TypeRow{StorageType::i32, "I32", 32},
+    TypeRow{StorageType::u32, "U32", 32},
+    TypeRow{StorageType::f32, "F32", 32},
+    TypeRow{StorageType::i64, "I64", 64},
+    TypeRow{StorageType::u64, "U64", 64},
+    TypeRow{StorageType::f64, "F64", 64},
+    TypeRow{StorageType::c64, "C64", 64},
 };
 
 const TypeRow& row(StorageType type) noexcept { return kTypes[static_cast<std::size_t>(type)]; }
@@ -52,10 +67,14 @@ StoredTensor read_entry(const JsonNode& entry, const std::string& name, std::spa
   const std::string& type_name = entry["dtype"].text();
   if (!parse_storage_type(type_name, tensor.type)) entry["dtype"].fail("unknown dtype \"" + type_name + "\"");
   tensor.shape = entry["shape"].integers(0);
-  std::size_t bytes = 0;
-  if (!checked_bytes(tensor.shape, element_size(tensor.type), bytes)) {
+  std::size_t bits = 0;
+  if (!checked_bytes(tensor.shape, element_bits(tensor.type), bits)) {
     entry["shape"].fail("size of " + shape_text(tensor.shape) + " overflows");
   }
+  if (bits % 8 != 0) {
+    entry["shape"].fail(type_name + " " + shape_text(tensor.shape) + " does not end with a whole byte");
+  }
+  const std::size_t bytes = bits / 8;
   const JsonNode offsets = entry["data_offsets"];
   const std::vector<std::int64_t> range = offsets.integers(0);
   if (range.size() != 2) offsets.fail("must hold two numbers, holds " + std::to_string(range.size()));
@@ -94,9 +113,10 @@ void check_layout(const std::vector<StoredTensor>& tensors, std::span<const std:
   if (rest != 0) throw InputError(path, std::to_string(rest) + " bytes follow the last tensor");
 }
 
-std::string header_text(std::span<const TensorToStore> tensors) {
+std::string header_text(std::span<const TensorToStore> tensors, const Metadata& metadata) {
   // Written by hand to keep the order of the tensors.
   std::string text = "{";
+  if (!metadata.empty()) text += R"("__metadata__":)" + nlohmann::json(metadata).dump();
   std::size_t offset = 0;
   for (const TensorToStore& tensor : tensors) {
     if (text.size() > 1) text += ',';
@@ -111,10 +131,11 @@ std::string header_text(std::span<const TensorToStore> tensors) {
   return text;
 }
 
-void write_content(const std::string& path, std::span<const TensorToStore> tensors, const std::string& shown) {
+void write_content(const std::string& path, std::span<const TensorToStore> tensors, const Metadata& metadata,
+                   const std::string& shown) {
   std::ofstream stream(path, std::ios::binary | std::ios::trunc);
   if (!stream) throw InputError(shown, "cannot write: " + std::generic_category().message(errno));
-  const std::string header = header_text(tensors);
+  const std::string header = header_text(tensors, metadata);
   std::array<char, kLengthBytes> length{};
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length[i] = static_cast<char>(static_cast<std::uint64_t>(header.size()) >> (8 * i) & 0xFF);
@@ -132,7 +153,8 @@ void write_content(const std::string& path, std::span<const TensorToStore> tenso
 }  // namespace
 
 std::string_view to_string(StorageType type) noexcept { return row(type).name; }
-std::size_t element_size(StorageType type) noexcept { return row(type).size; }
+std::size_t element_bits(StorageType type) noexcept { return row(type).bits; }
+std::size_t element_size(StorageType type) noexcept { return row(type).bits / 8; }
 
 bool parse_storage_type(std::string_view name, StorageType& type) noexcept {
   for (const TypeRow& candidate : kTypes) {
@@ -195,7 +217,7 @@ void SafetensorsFile::read(std::span<const std::byte> content) {
   for (const std::string& name : names) {
     const JsonNode entry = root[name];
     if (name == "__metadata__") {
-      for (const auto& [key, value] : entry.members()) value.text();
+      for (const auto& [key, value] : entry.members()) metadata_.emplace(key, value.text());
       continue;
     }
     by_name_.emplace(name, tensors_.size());
@@ -209,20 +231,20 @@ const StoredTensor* SafetensorsFile::find(const std::string& name) const noexcep
   return entry == by_name_.end() ? nullptr : &tensors_[entry->second];
 }
 
-void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors) {
+void write_safetensors(const std::string& path, std::span<const TensorToStore> tensors, const Metadata& metadata) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) throw InputError(path, "is a directory, not a file");
   if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe or device: nothing to replace
-    write_content(path, tensors, path);
+    write_content(path, tensors, metadata, path);
     return;
   }
   // Through a link to its target, so that the link survives.
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const std::string temporary = target.string() + ".part";
   try {
-    write_content(temporary, tensors, path);
+    write_content(temporary, tensors, metadata, path);
     fs::rename(temporary, target, error);
     if (error) throw InputError(path, "cannot write: " + error.message());
   } catch (...) {

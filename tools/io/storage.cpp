@@ -61,6 +61,15 @@ DType operator_dtype(StorageType storage, TensorId id, std::int64_t weight_quant
       return DType::uint64;
     case StorageType::f64:
       return DType::float64;
+    case StorageType::f8_e8m0:
+      return DType::float8_e8m0;
+    case StorageType::f4:
+    case StorageType::f6_e2m3:
+    case StorageType::f6_e3m2:
+    case StorageType::f8_e4m3fnuz:
+    case StorageType::f8_e5m2fnuz:
+    case StorageType::c64:
+      return DType::undefined;
   }
   return DType::undefined;
 }

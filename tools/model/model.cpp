@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <limits>
 
 namespace mla_prolog::tools {
 namespace {
@@ -27,20 +29,34 @@ double number_or(const JsonNode& node, std::string_view key, double fallback) {
   return found ? found->number() : fallback;
 }
 
+// The tables are made in float32, so nothing may be beyond it.
+double above(const JsonNode& node, double lowest) {
+  const double value = node.number();
+  if (value > lowest && value <= std::numeric_limits<float>::max()) return value;
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "is %.9g, must be a float32 number above %g", value, lowest);
+  node.fail(text.data());
+}
+
+double above_or(const JsonNode& node, std::string_view key, double lowest, double fallback) {
+  const auto found = node.find(key);
+  return found ? above(*found, lowest) : fallback;
+}
+
 // `scaling` is rope_scaling or rope_parameters; the older name of rope_type is type.
 void read_scaling(const JsonNode& scaling, RopeTableConfig& rope) {
-  rope.theta = number_or(scaling, "rope_theta", rope.theta);
+  rope.theta = above_or(scaling, "rope_theta", 1.0, rope.theta);
   auto type = scaling.find("rope_type");
   if (!type) type = scaling.find("type");
   if (!type || type->text() == "default") return;
   if (type->text() != "yarn") type->fail("RoPE of type \"" + type->text() + "\" is not supported, only yarn");
   if (const auto factor = scaling.find("attention_factor")) factor->fail("is not supported");
   rope.yarn = true;
-  rope.factor = scaling["factor"].number();
+  rope.factor = above(scaling["factor"], 0.0);
   rope.original_max_position_embeddings =
-      number_or(scaling, "original_max_position_embeddings", rope.original_max_position_embeddings);
-  rope.beta_fast = number_or(scaling, "beta_fast", rope.beta_fast);
-  rope.beta_slow = number_or(scaling, "beta_slow", rope.beta_slow);
+      above_or(scaling, "original_max_position_embeddings", 0.0, rope.original_max_position_embeddings);
+  rope.beta_fast = above_or(scaling, "beta_fast", 0.0, rope.beta_fast);
+  rope.beta_slow = above_or(scaling, "beta_slow", 0.0, rope.beta_slow);
   rope.mscale = number_or(scaling, "mscale", rope.mscale);
   rope.mscale_all_dim = number_or(scaling, "mscale_all_dim", rope.mscale_all_dim);
 }
@@ -50,7 +66,7 @@ RopeTableConfig read_rope(const JsonNode& config) {
     interleave->fail("is false; the operator rotates interleaved pairs only");
   }
   RopeTableConfig rope;
-  rope.theta = number_or(config, "rope_theta", rope.theta);
+  rope.theta = above_or(config, "rope_theta", 1.0, rope.theta);
   if (const auto scaling = config.find("rope_scaling")) read_scaling(*scaling, rope);
   if (const auto parameters = config.find("rope_parameters")) read_scaling(*parameters, rope);
   return rope;

@@ -82,6 +82,19 @@ Problem RunInputs::problem(const ScenarioName& scenario) const {
   return problem;
 }
 
+std::vector<std::string> RunInputs::warnings() const {
+  std::vector<std::string> lines;
+  const auto check = [&](TensorId id, TensorId scale_id) {
+    const StoredTensor* const stored = given(id);
+    if (stored == nullptr || is_float(stored->type) || given(scale_id) != nullptr) return;
+    lines.push_back("--input " + setting_.input->path() + ": " + quoted(id) + " holds codes, but " + quoted(scale_id) +
+                    ", their scale, is missing: that of other data is used");
+  };
+  check(TensorId::token_x, TensorId::dequant_scale_x);
+  for (const auto& [id, scale_id] : kWeights) check(id, scale_id);
+  return lines;
+}
+
 void RunInputs::check_shape(const StoredTensor& tensor, const TensorDesc& desc, TensorId id) const {
   const std::vector<std::int64_t> shape = is_nz_weight(id) ? logical_shape(desc) : shape_of(desc);
   if (tensor.shape != shape) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tools/model/layer_weights.hpp"
 #include "tools/run/operands.hpp"
@@ -17,6 +19,9 @@ class RunInputs {
   /// What the operator is asked in a scenario. Throws UsageError when the input file holds a tensor that the scenario
   /// does not take and there is no other scenario to take it.
   Problem problem(const ScenarioName& scenario) const;
+
+  /// What of the input file is likely a mistake though it can be computed, a line each.
+  std::vector<std::string> warnings() const;
 
   /// Makes all input tensors. Outputs are allocated, caches hold their initial content.
   /// @param before  operands of another scenario, or null: what both share is taken from there, not made again

@@ -146,7 +146,12 @@ class Subset {
 
 }  // namespace
 
-ReferenceResult compare_with_reference(const Operands& results, const Plan& plan, std::int64_t tokens) {
+bool ReferenceResult::agrees() const noexcept {
+  return !difference || (!distances.empty() && std::ranges::all_of(distances, &Agreement::within_fast_bounds));
+}
+
+ReferenceResult compare_with_reference(const Operands& results, const Plan& plan, std::int64_t tokens,
+                                       Numerics numerics) {
   Subset subset(results, tokens);
   PlanOptions options;
   options.profile = plan.profile();
@@ -159,7 +164,7 @@ ReferenceResult compare_with_reference(const Operands& results, const Plan& plan
   const Status status = run(*reference, subset.pointers(), workspace.data(), workspace.size());
   if (!status.ok()) throw std::runtime_error("reference: " + message(status));
 
-  ReferenceResult result{tokens, {}, std::nullopt};
+  ReferenceResult result{tokens, {}, std::nullopt, {}};
   for (const TensorId id : all_tensors()) {
     if ((!is_output(id) && !is_cache(id)) || !subset.problem()[id].present()) continue;
     const std::span<const std::byte> expected = subset.part()[id].bytes();
@@ -169,6 +174,7 @@ ReferenceResult compare_with_reference(const Operands& results, const Plan& plan
       break;
     }
   }
+  if (numerics == Numerics::fast) result.distances = agreement_of(subset.part(), results);
   return result;
 }
 

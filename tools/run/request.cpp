@@ -198,9 +198,13 @@ std::int64_t blocks_needed(const RunSetting& setting) {
   if (config.batched) return config.batch * ceil_div(config.seq, config.block_size);
   std::int64_t blocks = 0;
   std::int64_t begin = 0;
-  for (const std::int64_t end : setting.actual_seq_len) {
+  for (std::size_t i = 0; i < setting.actual_seq_len.size(); ++i) {
+    // Tokens beyond the last prefix sum continue the last sequence.
+    const bool last = i + 1 == setting.actual_seq_len.size();
+    const std::int64_t stated = setting.actual_seq_len[i];
+    const std::int64_t end = last ? std::max(stated, config.tokens) : stated;
     blocks += ceil_div(std::max<std::int64_t>(0, end - begin), config.block_size);
-    begin = end;
+    begin = stated;
   }
   return blocks;
 }
@@ -238,7 +242,10 @@ void resolve_cache(const RunRequest& request, RunSetting& setting) {
   if (const StoredTensor* const given = input == nullptr ? nullptr : input->find(TensorId::cache_index)) {
     setting.cache_index = input->integers(*given);
     const std::int64_t highest = setting.cache_index.empty() ? -1 : *std::ranges::max_element(setting.cache_index);
-    if (highest > kMostSlots) input->fail(*given, "names slot " + std::to_string(highest) + ", no cache can hold it");
+    // Where the cache's size is known, the operator judges the index, or does not read it at all.
+    if (!block_num.known() && highest > kMostSlots) {
+      input->fail(*given, "names slot " + std::to_string(highest) + ", no cache can hold it");
+    }
     const std::int64_t last_block = setting.by_block() ? highest : highest < 0 ? -1 : highest / config.block_size;
     block_num.give_default(std::max(blocks, last_block + 1));
   } else {

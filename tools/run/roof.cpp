@@ -76,8 +76,18 @@ Peak peak_of([[maybe_unused]] Isa isa) {
   return multiply_add_base;
 }
 
-double multiply_add_peak(Isa isa, int threads) {
-  const Peak peak = peak_of(isa);
+Peak int8_peak_of([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512_vnni) return int8_dot_avx512_vnni;
+  if (isa == Isa::avx512) return int8_dot_avx512;
+  if (isa == Isa::avx2) return int8_dot_avx2;
+#elif defined(__aarch64__)
+  if (isa == Isa::neon_dotprod) return int8_dot_neon_dotprod;
+#endif
+  return int8_dot_base;
+}
+
+double operations_per_second(Peak peak, int threads) {
   constexpr std::int64_t kRounds = 4'000'000;
   double best = 0.0;
   for (int round = 0; round < 3; ++round) {
@@ -96,7 +106,9 @@ double dim(const TensorDesc& desc, int axis) { return static_cast<double>(desc.s
 
 Roof measure_roof(Isa isa, int threads) {
   const int useful = std::min(threads, default_threads());  // more than there are CPUs find nothing more
-  return {read_bandwidth(useful), multiply_add_peak(isa, useful)};
+  const double float32 = operations_per_second(peak_of(isa), useful);
+  // Codes may be multiplied in float32 too, where that is faster.
+  return {read_bandwidth(useful), float32, std::max(float32, operations_per_second(int8_peak_of(isa), useful))};
 }
 
 Work work_of(const Problem& problem) {
@@ -115,12 +127,21 @@ Work work_of(const Problem& problem) {
                                : static_cast<double>(desc.extent_bytes());
   }
   constexpr double kLatent = kHckv + kDr;
-  work.flops = 2.0 * tokens * (he * (hcq + kLatent) + hcq * heads * (d + kDr) + heads * d * kHckv);
+  const auto multiply = [&work, tokens](const TensorDesc& weight, double weights) {
+    const double operations = 2.0 * tokens * weights;
+    work.flops += operations;
+    if (weight.dtype == DType::int8) work.int8 += operations;
+  };
+  multiply(problem.weight_dq, he * hcq);
+  multiply(problem.weight_dkv_kr, he * kLatent);
+  multiply(problem.weight_uq_qr, hcq * heads * (d + kDr));
+  multiply(problem.weight_uk, heads * d * kHckv);
   return work;
 }
 
 double ideal_seconds(const Work& work, const Roof& roof) noexcept {
-  return std::max(work.bytes / roof.bytes_per_second, work.flops / roof.flops_per_second);
+  const double compute = (work.flops - work.int8) / roof.flops_per_second + work.int8 / roof.int8_per_second;
+  return std::max(work.bytes / roof.bytes_per_second, compute);
 }
 
 }  // namespace mla_prolog::tools
