@@ -52,6 +52,14 @@ int synchronize(const Context* context, std::int32_t device) {
 
 /// Ends a context; its streams finish their work first.
 void end_context(const std::shared_ptr<Context>& context) {
+  {
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    for (const StreamEntry& entry : runtime.stream_entries) {
+      if (entry.stream != nullptr && entry.stream->context() == context) entry.stream->closing = true;
+    }
+  }
+  wake_callbacks();
   synchronize(context.get(), context->device());
   context->destroyed = true;
   std::shared_ptr<Stream> stream;

@@ -1,4 +1,6 @@
 // Misuse of devices, streams, events and tensor handles.
+#include <pthread.h>
+
 #include <cstdint>
 #include <thread>
 
@@ -47,6 +49,21 @@ int destroy_busy_stream(bool wrong) {
     aclrtSynchronizeStream(other);
     aclrtDestroyStream(other);
   }
+  return status;
+}
+
+int destroy_with_callback(bool wrong) {
+  aclrtStream other = nullptr;
+  aclrtCreateStream(&other);
+  const uint64_t self = static_cast<uint64_t>(pthread_self());
+  aclrtSubscribeReport(self, other);
+  aclrtLaunchCallback([](void*) {}, nullptr, ACL_CALLBACK_BLOCK, other);
+  if (!wrong) {
+    aclrtProcessReport(-1);
+    aclrtSynchronizeStream(other);
+  }
+  const int status = aclrtDestroyStream(other);
+  if (status != 0) aclrtDestroyStreamForce(other);
   return status;
 }
 
@@ -104,6 +121,7 @@ std::vector<Misuse> of_handles() {
       {"stream_race", "stream-race", stream_race},
       {"free_in_use", "free-while-in-use", free_in_use},
       {"destroy_busy_stream", "destroyed-while-in-use", destroy_busy_stream},
+      {"destroy_with_callback", "destroyed-while-in-use", destroy_with_callback},
       {"stale_stream", "invalid-handle", stale_stream},
       {"stale_event", "invalid-handle", stale_event},
       {"tensor_destroyed_twice", "invalid-handle", tensor_destroyed_twice},

@@ -265,6 +265,73 @@ TEST_CASE("a failure of queued work is reported once, and what follows runs") {
   CHECK(op.read(op.query) != before);
 }
 
+TEST_CASE("a callback may look at what its stream has done") {
+  Device device;
+  struct Look {
+    void* p = nullptr;
+    std::array<unsigned char, 16> host{};
+  } look;
+  const DeviceBytes memory(16);
+  look.p = memory.p;
+  for (const aclrtCallbackBlockType type : {ACL_CALLBACK_BLOCK, ACL_CALLBACK_NO_BLOCK}) {
+    const int value = type == ACL_CALLBACK_BLOCK ? 5 : 6;
+    std::atomic<bool> served{false};
+    std::thread thread([&] {
+      CHECK(aclrtSetDevice(0) == 0);
+      CHECK(aclrtSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
+      served = true;
+      CHECK(aclrtProcessReport(10000) == 0);
+      CHECK(aclrtUnSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
+      CHECK(aclrtResetDevice(0) == 0);
+    });
+    while (!served) sleep_ms(1);
+    CHECK(aclrtMemsetAsync(memory.p, 16, value, 16, device.stream) == 0);
+    CHECK(aclrtLaunchCallback(
+              [](void* data) {
+                auto* l = static_cast<Look*>(data);
+                aclrtMemcpy(l->host.data(), 16, l->p, 16, ACL_MEMCPY_DEVICE_TO_HOST);
+              },
+              &look, type, device.stream) == 0);
+    thread.join();
+    CHECK(look.host[15] == value);
+  }
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
+TEST_CASE("a callback that nobody serves does not keep its stream from ending") {
+  Device device;
+  const auto never = [](void* called) { *static_cast<bool*>(called) = true; };
+  const auto self = static_cast<std::uint64_t>(pthread_self());
+  bool called = false;
+  aclrtStream other = nullptr;
+  SECTION("destroyed by force") {
+    REQUIRE(aclrtCreateStream(&other) == 0);
+    REQUIRE(aclrtSubscribeReport(self, other) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, other) == 0);
+    CHECK(aclrtDestroyStreamForce(other) == 0);
+  }
+  SECTION("no longer subscribed") {
+    REQUIRE(aclrtCreateStream(&other) == 0);
+    REQUIRE(aclrtSubscribeReport(self, other) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, other) == 0);
+    CHECK(aclrtUnSubscribeReport(self, other) == 0);
+    CHECK(aclrtSynchronizeStream(other) == 0);
+    CHECK(aclrtDestroyStream(other) == 0);
+  }
+  SECTION("with its context") {
+    aclrtContext first = nullptr;
+    aclrtContext context = nullptr;
+    REQUIRE(aclrtGetCurrentContext(&first) == 0);
+    REQUIRE(aclrtCreateContext(&context, 0) == 0);
+    REQUIRE(aclrtSubscribeReport(self, nullptr) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, nullptr) == 0);
+    CHECK(aclrtDestroyContext(context) == 0);
+    REQUIRE(aclrtSetCurrentContext(first) == 0);
+  }
+  CHECK_FALSE(called);
+  CHECK(aclrtProcessReport(1) == ACL_ERROR_RT_REPORT_TIMEOUT);
+}
+
 TEST_CASE("the default stream belongs to the context") {
   Device device;
   const DeviceBytes memory(16);
