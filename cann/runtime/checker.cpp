@@ -140,6 +140,8 @@ bool report(Finding kind, const Site& site, const std::string& text) {
   return s.check == CheckLevel::error;
 }
 
+void drain_before_report(void (*drain)()) { exit_drain = drain; }
+
 void report_now() {
   if (settings().check_exit) report_at_exit();
 }

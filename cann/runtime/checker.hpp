@@ -36,6 +36,7 @@ enum class Finding {
   invalid_handle,           ///< a stream, event, context, tensor or executor that does not exist
   executor_reused,          ///< an executor that its only run has used up
   output_overlap,           ///< an output overlaps another tensor of the same call
+  bad_strides,              ///< strides that the tensor cannot have
   bad_index,                ///< a cache index, block table or prefix sum that the operator cannot use
   leak,                     ///< something still alive at aclFinalize
 };

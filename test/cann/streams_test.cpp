@@ -1,6 +1,7 @@
 // Streams, events, contexts and executors in their asynchronous life. Runs under the thread sanitizer.
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -209,6 +210,33 @@ TEST_CASE("a repeatable executor runs again, with other addresses") {
   std::vector<unsigned char> again(op.query.bytes);
   REQUIRE(aclrtMemcpy(again.data(), again.size(), second_query.p, again.size(), ACL_MEMCPY_DEVICE_TO_HOST) == 0);
   CHECK(again == op.read(op.query));
+}
+
+TEST_CASE("a weight with gaps between its groups is made contiguous") {
+  Device device;
+  small_op::Op op;
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  const auto expected = op.read(op.query);
+
+  // Every second group of a buffer that holds other values between them.
+  constexpr std::int64_t kGroup = 64 * 16 * 16;
+  const std::array<std::int64_t, 4> shape{96, 64, 16, 16};
+  const std::array<std::int64_t, 4> strides{2 * kGroup, 256, 16, 1};
+  std::vector<std::uint16_t> host(2 * 96 * kGroup, 0x4000);
+  for (std::int64_t group = 0; group < 96; ++group) {
+    std::fill_n(host.begin() + 2 * group * kGroup, kGroup, std::uint16_t{0x3E80});
+  }
+  const DeviceBytes memory(host.size() * 2);
+  REQUIRE(aclrtMemcpy(memory.p, host.size() * 2, host.data(), host.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE) == 0);
+  aclDestroyTensor(op.weight_dq.handle);
+  op.weight_dq.handle =
+      aclCreateTensor(shape.data(), 4, ACL_BF16, strides.data(), 0, ACL_FORMAT_FRACTAL_NZ, shape.data(), 4, memory.p);
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(op.read(op.query) == expected);
 }
 
 TEST_CASE("tensor objects may go before phase two") {
