@@ -107,6 +107,7 @@ aclError finalize(const Site& site) noexcept {
     runtime.memory.report_leaks(site);
     for (StreamEntry& entry : runtime.stream_entries) {
       if (entry.stream == nullptr || runtime.streams.find(entry.stream.get()) == nullptr) continue;
+      if (entry.stream->lost) continue;
       report(Finding::leak, site, "a stream created at " + describe_code(entry.created.caller) + " still exists");
     }
     for (const auto& [handle, event] : runtime.events.live()) {
@@ -150,6 +151,12 @@ aclError reset_device(const Site& site, std::int32_t device, bool force) noexcep
       runtime.contexts.remove(ended.get());
     }
     end_context(ended);
+    const std::lock_guard lock(runtime.mutex);
+    // Other contexts, or another thread that has set it meanwhile, keep the device and its memory.
+    for (const auto& [handle, context] : runtime.contexts.live()) {
+      if (context->device() == device) return ACL_SUCCESS;
+    }
+    runtime.memory.end_device(site, device);
     return ACL_SUCCESS;
   });
 }

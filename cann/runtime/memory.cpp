@@ -36,7 +36,7 @@ Memory::~Memory() {
   for (auto& [address, allocation] : host_) std::free(reinterpret_cast<void*>(address));
 }
 
-Allocation* Memory::allocate_device(const Site& site, std::size_t bytes) {
+Allocation* Memory::allocate_device(const Site& site, std::size_t bytes, std::int32_t device) {
   if (bytes > capacity_ - used_) return nullptr;
   const std::uintptr_t address = arena_.allocate(bytes);
   if (address == 0) return nullptr;
@@ -44,6 +44,7 @@ Allocation* Memory::allocate_device(const Site& site, std::size_t bytes) {
   allocation->address = address;
   allocation->bytes = bytes;
   allocation->allocated = site;
+  allocation->device = device;
   allocation->accesses.reserve(2 * kAccessesBeforePruning);
   used_ += bytes;
   // The arena hands out old addresses again only when it must; their records go then.
@@ -200,6 +201,18 @@ void Memory::record(Allocation& a, const Access& access, const Clock& host) {
     std::erase_if(a.accesses, [&](const Access& old) { return host.at(old.stream) >= old.number; });
   }
   a.accesses.push_back(access);
+}
+
+void Memory::end_device(const Site& site, std::int32_t device) {
+  std::vector<Allocation*> gone;
+  for (const auto& [address, allocation] : device_) {
+    if (allocation->state == Allocation::State::live && allocation->device == device) gone.push_back(allocation.get());
+  }
+  for (Allocation* allocation : gone) {
+    if (!allocation->leak_reported) report(Finding::leak, site, origin(*allocation) + " is still allocated");
+    allocation->leak_reported = true;
+    free(*allocation, site);
+  }
 }
 
 void Memory::report_leaks(const Site& site) {

@@ -35,6 +35,7 @@ struct Allocation {
   std::size_t bytes = 0;
   Kind kind = Kind::device;
   State state = State::live;
+  std::int32_t device = 0;  ///< that it is on; of no meaning for host memory
   Site allocated;
   Site freed;
   int pins = 0;  ///< queued or running work that holds pointers into it
@@ -68,7 +69,7 @@ class Memory {
   explicit Memory(std::size_t capacity) : capacity_(capacity) {}
   ~Memory();
 
-  Allocation* allocate_device(const Site& site, std::size_t bytes);
+  Allocation* allocate_device(const Site& site, std::size_t bytes, std::int32_t device);
   Allocation* allocate_host(const Site& site, std::size_t bytes);
   /// Ends an allocation's life; its bytes stay while queued work needs them.
   void free(Allocation& allocation, const Site& site);
@@ -99,6 +100,8 @@ class Memory {
 
   /// Reports what is still alive, once each, and changed guard bytes.
   void report_leaks(const Site& site);
+  /// A device was reset: its memory is gone, which is a leak.
+  void end_device(const Site& site, std::int32_t device);
 
  private:
   using Table = std::map<std::uintptr_t, std::unique_ptr<Allocation>>;

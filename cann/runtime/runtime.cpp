@@ -52,19 +52,24 @@ std::shared_ptr<Stream> make_stream(Runtime& runtime, std::shared_ptr<Context> c
 
 std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& status) {
   Runtime& runtime = Runtime::instance();
-  if (handle != nullptr) {
-    const std::lock_guard lock(runtime.mutex);
-    if (std::shared_ptr<Stream> stream = runtime.streams.find(handle)) return stream;
-    report(Finding::invalid_handle, site, "stream does not exist (never created, or destroyed already)");
-    status = ACL_ERROR_RT_INVALID_HANDLE;
-    return nullptr;
-  }
   const std::shared_ptr<Context> context = require_context(site);
   if (context == nullptr) {
     status = ACL_ERROR_RT_CONTEXT_NULL;
     return nullptr;
   }
   const std::lock_guard lock(runtime.mutex);
+  if (handle != nullptr) {
+    std::shared_ptr<Stream> stream = runtime.streams.find(handle);
+    if (stream != nullptr && stream->context() == context) return stream;
+    const bool other_context = stream != nullptr && !stream->context()->destroyed;
+    if (stream != nullptr && !other_context) stream->lost = true;
+    report(Finding::invalid_handle, site,
+           stream == nullptr ? "stream does not exist (never created, or destroyed already)"
+           : other_context   ? "stream belongs to another context than the calling thread's current one"
+                             : "stream went with its context, which was destroyed or whose device was reset");
+    status = other_context ? ACL_ERROR_RT_STREAM_CONTEXT : ACL_ERROR_RT_INVALID_HANDLE;
+    return nullptr;
+  }
   if (context->default_stream == nullptr) context->default_stream = make_stream(runtime, context, site);
   return context->default_stream;
 }

@@ -85,6 +85,7 @@ class Stream {
 
   Clock clock;                        ///< what the next work is ordered behind; guarded by Runtime::mutex
   std::uint64_t callback_thread = 0;  ///< thread subscribed to callbacks, 0: none; guarded by Runtime::mutex
+  bool lost = false;                  ///< used after its context ended, which was reported; guarded by Runtime::mutex
 
   // What a callback that blocks the stream looks at while nobody serves it; changed with wake_callbacks() after it.
   std::atomic<std::uint64_t> unsubscribed{0};  ///< how often a thread's subscription ended

@@ -190,7 +190,11 @@ TEST_CASE("phase two runs on another thread, as a plug-in's task queue does") {
   small_op::Op op;
   REQUIRE(op.phase_one() == 0);
   aclnnStatus status = -1;
-  std::thread([&] { status = op.phase_two(device.stream); }).join();
+  aclrtContext context = nullptr;
+  REQUIRE(aclrtGetCurrentContext(&context) == 0);
+  std::thread([&] {
+    if (aclrtSetCurrentContext(context) == 0) status = op.phase_two(device.stream);
+  }).join();
   CHECK(status == 0);
   REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
   CHECK(op.read(op.query) != std::vector<unsigned char>(op.query.bytes, 0xA5));
