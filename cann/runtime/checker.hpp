@@ -47,9 +47,12 @@ const char* to_string(Finding kind);
 /// @return whether the call must now fail (levels `error` and `abort`; the latter does not return)
 bool report(Finding kind, const Site& site, const std::string& text);
 
-/// What happens at exit, now: with MLA_PROLOG_CHECK_EXIT the report, and the end of the process when there are
-/// findings.
+/// What happens at exit, now and without waiting for queued work: with MLA_PROLOG_CHECK_EXIT the report, and the end of
+/// the process when there are findings.
 void report_now();
+
+/// What lets queued work end before the report at exit; called once the runtime exists.
+void drain_before_report(void (*drain)());
 
 /// Findings so far.
 std::uint64_t finding_count();

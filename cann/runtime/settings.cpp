@@ -74,7 +74,14 @@ void read_soc(Settings& s) {
 Settings read_settings() {
   Settings s;
   s.check = read_check_level();
-  if (const auto status = size_variable("MLA_PROLOG_CHECK_EXIT")) s.check_exit = static_cast<int>(*status);
+  if (const auto status = size_variable("MLA_PROLOG_CHECK_EXIT")) {
+    // The system keeps eight bits of an exit status: 256 would be success.
+    if (*status <= 255) {
+      s.check_exit = static_cast<int>(*status);
+    } else {
+      complain("MLA_PROLOG_CHECK_EXIT", variable("MLA_PROLOG_CHECK_EXIT"), "a number up to 255");
+    }
+  }
   read_soc(s);
   const std::string_view version = variable("MLA_PROLOG_CANN_VERSION");
   s.cann_version = version.empty() ? std::string(kDefaultCannVersion) : std::string(version);

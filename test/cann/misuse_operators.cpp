@@ -192,6 +192,16 @@ int garbage_executor(bool wrong) {
 
 }  // namespace
 
+void end_with_work_queued() {
+  constexpr size_t kBytes = size_t{64} << 20;
+  void* p = nullptr;
+  aclrtMalloc(&p, kBytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  for (int i = 0; i < 5; ++i) aclrtMemsetAsync(p, kBytes, i, kBytes, stream);
+  auto* op = new small_op::Op({9999});
+  op->phase_one();
+  op->phase_two(stream);
+}
+
 std::vector<Misuse> of_operators() {
   return {
       {"host_tensor", "host-pointer-as-device", host_tensor},
