@@ -113,8 +113,7 @@ int free_memory(const Site& site, void* pointer, Allocation::Kind kind) {
     report(finding, site, text + (": " + runtime.memory.describe(pointer, at)));
     return ACL_ERROR_INVALID_PARAM;
   };
-  if (at.place == Place::freed_device ||
-      (at.place == Place::pinned_host && at.allocation->state == Allocation::State::freed)) {
+  if (at.place == Place::freed_device || at.place == Place::freed_host) {
     return misuse(Finding::double_free, "memory is freed twice");
   }
   if (at.place != Place::device && at.place != Place::pinned_host) {

@@ -43,7 +43,7 @@ struct Allocation {
   std::vector<Access> accesses;
 };
 
-enum class Place { null, host, pinned_host, device, freed_device, unallocated_device };
+enum class Place { null, host, pinned_host, freed_host, device, freed_device, unallocated_device };
 
 struct Located {
   Place place = Place::null;
@@ -107,11 +107,14 @@ class Memory {
   using Table = std::map<std::uintptr_t, std::unique_ptr<Allocation>>;
 
   void release(Allocation& allocation);
+  void release_host(Allocation& allocation);
   void check_guard(const Allocation& allocation, const Site& site) const;
 
   Arena arena_;
   Table device_;  ///< live and freed, until the record is too old
-  Table host_;    ///< live only: the allocator may reuse a freed address for anything
+  Table host_;    ///< live, and freed while the bytes are kept: later the allocator may use the address for anything
+  std::deque<Allocation*> kept_host_;  ///< freed, oldest first
+  std::size_t kept_host_bytes_ = 0;
   std::deque<std::uintptr_t> freed_device_;
   std::map<std::uintptr_t, std::pair<Site, Site>> freed_host_;  ///< for the message of a double free
   std::size_t capacity_;
