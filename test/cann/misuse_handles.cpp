@@ -101,6 +101,23 @@ int stream_leak(bool wrong) {
   return wrong ? 1 : 0;
 }
 
+int context_leak(bool wrong) {
+  aclrtContext first = nullptr;
+  aclrtContext second = nullptr;
+  aclrtGetCurrentContext(&first);
+  aclrtCreateContext(&second, 0);
+  if (!wrong) aclrtDestroyContext(second);
+  aclrtSetCurrentContext(first);
+  return wrong ? 1 : 0;
+}
+
+int device_leak(bool wrong) {
+  aclrtSetDevice(1);
+  if (!wrong) aclrtResetDevice(1);
+  aclrtSetDevice(0);
+  return wrong ? 1 : 0;
+}
+
 int no_device(bool wrong) {
   int status = 0;
   std::thread thread([&] {
@@ -209,6 +226,8 @@ std::vector<Misuse> of_handles() {
       {"stream_of_other_context", "invalid-handle", stream_of_other_context},
       {"stream_of_destroyed_context", "invalid-handle", stream_of_destroyed_context},
       {"memory_of_reset_device", "leak", memory_of_reset_device},
+      {"context_leak", "leak", context_leak},
+      {"device_leak", "leak", device_leak},
       {"no_device", "missing-device", no_device},
   };
 }

@@ -57,6 +57,7 @@ int small_workspace(bool wrong) {
   op.phase_one();
   const int status = aclnnMlaPrologV3WeightNz(op.workspace, op.workspace_bytes - (wrong ? 1 : 0), op.executor, stream);
   aclrtSynchronizeStream(stream);
+  if (status != 0) aclDestroyAclOpExecutor(op.executor);
   return status;
 }
 
@@ -158,6 +159,20 @@ int negative_quant_stride(bool wrong) {
   return status;
 }
 
+int executor_leak(bool wrong) {
+  small_op::Op op;
+  op.phase_one();
+  if (!wrong) aclDestroyAclOpExecutor(op.executor);
+  return wrong ? 1 : 0;
+}
+
+int tensor_leak(bool wrong) {
+  const int64_t dim = 4;
+  aclTensor* tensor = aclCreateTensor(&dim, 1, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr);
+  if (!wrong) aclDestroyTensor(tensor);
+  return wrong ? 1 : 0;
+}
+
 int stale_tensor(bool wrong) {
   small_op::Op op;
   aclTensor* tensor = op.token_x.handle;
@@ -218,6 +233,8 @@ std::vector<Misuse> of_operators() {
       {"negative_cache_stride", "bad-strides", negative_cache_stride},
       {"negative_quant_stride", "bad-strides", negative_quant_stride},
       {"transposed_weight", "bad-strides", transposed_weight},
+      {"executor_leak", "leak", executor_leak},
+      {"tensor_leak", "leak", tensor_leak},
       {"stale_tensor", "invalid-handle", stale_tensor},
       {"executor_twice", "executor-reused", executor_twice},
       {"garbage_executor", "invalid-handle", garbage_executor},
