@@ -105,8 +105,11 @@ std::shared_ptr<Context> current_context() {
 
 namespace api {
 
-aclError init(const Site& site) noexcept {
+aclError init(const Site& site, const char* config) noexcept {
   return guarded([&]() -> int {
+    if (config != nullptr && *config != '\0' && !std::ifstream(config).good()) {
+      return refuse(site, ACL_ERROR_INVALID_FILE, std::string("the configuration file cannot be read: ") + config);
+    }
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
     runtime.missing_init_reported = false;

@@ -159,6 +159,28 @@ int negative_quant_stride(bool wrong) {
   return status;
 }
 
+int far_offset(bool wrong) {
+  small_op::Op op;
+  aclDestroyTensor(op.token_x.handle);
+  const int64_t shape[] = {2, 1024};
+  op.token_x.handle =
+      aclCreateTensor(shape, 2, ACL_BF16, nullptr, wrong ? INT64_MIN : 0, ACL_FORMAT_ND, shape, 2, op.token_x.memory);
+  op.phase_one();
+  const int status = op.phase_two(stream);
+  const int later = aclrtSynchronizeStream(stream);
+  if (status != 0) aclDestroyAclOpExecutor(op.executor);
+  return status != 0 ? status : later;
+}
+
+int wrong_index(bool wrong) {
+  small_op::Op op;
+  op.phase_one();
+  const int status = aclSetTensorAddr(op.executor, wrong ? 5 : 0, op.token_x.handle, op.token_x.memory);
+  op.phase_two(stream);
+  aclrtSynchronizeStream(stream);
+  return status;
+}
+
 int executor_leak(bool wrong) {
   small_op::Op op;
   op.phase_one();
@@ -233,6 +255,8 @@ std::vector<Misuse> of_operators() {
       {"negative_cache_stride", "bad-strides", negative_cache_stride},
       {"negative_quant_stride", "bad-strides", negative_quant_stride},
       {"transposed_weight", "bad-strides", transposed_weight},
+      {"far_offset", "host-pointer-as-device", far_offset},
+      {"wrong_index", "invalid-handle", wrong_index},
       {"executor_leak", "leak", executor_leak},
       {"tensor_leak", "leak", tensor_leak},
       {"stale_tensor", "invalid-handle", stale_tensor},

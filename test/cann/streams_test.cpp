@@ -412,6 +412,11 @@ TEST_CASE("device memory is not zero, is counted, and has an end") {
   CHECK(aclGetRecentErrMsg() != nullptr);
 }
 
+TEST_CASE("a configuration file that cannot be read is refused") {
+  CHECK(aclInit("no/such/folder/acl.json") == ACL_ERROR_INVALID_FILE);
+  CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
+}
+
 TEST_CASE("initialisation is counted") {
   REQUIRE(aclInit(nullptr) == 0);
   CHECK(aclInit(nullptr) == ACL_ERROR_REPEAT_INITIALIZE);
