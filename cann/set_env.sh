@@ -4,6 +4,11 @@ if [ -n "${BASH_SOURCE:-}" ]; then
 elif [ -n "${ZSH_VERSION:-}" ]; then
   _mla_prolog_env="${(%):-%x}"
 else
+  # Such a shell does not say which file it reads.
+  if [ ! -e ./lib64/libascendcl.so ]; then
+    echo "set_env.sh: this shell does not tell where the file lies: source it from its own folder, or with bash" >&2
+    return 1
+  fi
   _mla_prolog_env="./set_env.sh"
 fi
 _mla_prolog_env="$(cd "$(dirname "$_mla_prolog_env")" && pwd)"

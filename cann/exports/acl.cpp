@@ -16,7 +16,7 @@ size_t aclDataTypeSize(aclDataType dataType) { return api::data_type_size(dataTy
 float aclFloat16ToFloat(aclFloat16 value) { return api::float16_to_float(value); }
 aclFloat16 aclFloatToFloat16(float value) { return api::float_to_float16(value); }
 
-aclError aclInit(const char*) { return api::init(MLA_PROLOG_CALL_SITE()); }
+aclError aclInit(const char* configPath) { return api::init(MLA_PROLOG_CALL_SITE(), configPath); }
 aclError aclFinalize(void) { return api::finalize(MLA_PROLOG_CALL_SITE()); }
 const char* aclGetRecentErrMsg(void) { return api::recent_error(); }
 

@@ -1,10 +1,26 @@
 // libnnopbase: tensors, scalars, arrays, lists, executors.
+#include <cstdint>
+#include <cstring>
+
 #include "aclnn/acl_meta.h"
 #include "cann/exports/site.hpp"
 #include "cann/meta/executor.hpp"
 #include "cann/meta/objects.hpp"
 
 namespace api = mla_prolog::cann::api;
+
+namespace {
+
+/// The number behind an enumerator, which need not be one: reading it as an enumeration would be undefined.
+template <typename Enum>
+std::int32_t number(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(std::int32_t), "C's enumerations are integers");
+  std::int32_t result = 0;
+  std::memcpy(&result, &value, sizeof result);
+  return result;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -14,18 +30,18 @@ aclnnStatus aclnnFinalize(void) { return ACLNN_SUCCESS; }
 aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* strides,
                            int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum,
                            void* tensorDataAddress) {
-  return api::create_tensor(MLA_PROLOG_CALL_SITE(), {viewDims, viewDimsNum, dataType, strides, offset, format,
-                                                     storageDims, storageDimsNum, tensorDataAddress});
+  return api::create_tensor(MLA_PROLOG_CALL_SITE(), {viewDims, viewDimsNum, number(dataType), strides, offset,
+                                                     number(format), storageDims, storageDimsNum, tensorDataAddress});
 }
 aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
                           const int64_t* strides, int64_t offset, aclFormat format, const int64_t* storageDims,
                           uint64_t storageDimsNum, void* tensorDataAddress) {
-  return api::init_tensor(
-      MLA_PROLOG_CALL_SITE(), tensor,
-      {viewDims, viewDimsNum, dataType, strides, offset, format, storageDims, storageDimsNum, tensorDataAddress});
+  return api::init_tensor(MLA_PROLOG_CALL_SITE(), tensor,
+                          {viewDims, viewDimsNum, number(dataType), strides, offset, number(format), storageDims,
+                           storageDimsNum, tensorDataAddress});
 }
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
-  return api::create_scalar(MLA_PROLOG_CALL_SITE(), value, dataType);
+  return api::create_scalar(MLA_PROLOG_CALL_SITE(), value, number(dataType));
 }
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
   return api::create_array(MLA_PROLOG_CALL_SITE(), value, size);

@@ -45,6 +45,25 @@ Operand* find_operand(aclOpExecutor& executor, api::Kind kind, std::size_t index
   return same_tensor;
 }
 
+/// Whether the tensor is not the executor's at the index, however one counts: with parameters that are null or without,
+/// and with what is read and written among the outputs or not. How a device's library counts is not documented.
+bool mistaken_index(const aclOpExecutor& executor, api::Kind kind, std::size_t index, const aclTensor* tensor) {
+  for (const bool count_null : {true, false}) {
+    for (const bool count_both : {true, false}) {
+      std::size_t position = 0;
+      for (std::size_t i = 0; i < executor.operand_count; ++i) {
+        const Operand& operand = executor.operands[i];
+        if (kind == api::Kind::input ? !operand.input : kind == api::Kind::output && !operand.output) continue;
+        if (kind == api::Kind::output && !count_both && operand.input) continue;
+        if (!count_null && operand.handle == nullptr) continue;
+        if (operand.handle == tensor && position == index) return false;
+        ++position;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Operand make_operand(const aclTensor* tensor, const char* name, std::size_t extent, bool input, bool output) {
@@ -54,8 +73,9 @@ Operand make_operand(const aclTensor* tensor, const char* name, std::size_t exte
   operand.output = output;
   if (tensor == nullptr) return operand;
   operand.handle = tensor;
-  operand.address = data_of(*tensor);
-  operand.offset_bytes = static_cast<std::size_t>(tensor->offset) * element_size(static_cast<DType>(tensor->dtype));
+  operand.address = address_at(tensor->data, tensor->offset, element_size(static_cast<DType>(tensor->dtype)));
+  operand.offset = tensor->offset;
+  operand.element = element_size(static_cast<DType>(tensor->dtype));
   operand.extent = extent;
   return operand;
 }
@@ -92,7 +112,12 @@ aclnnStatus set_address(const Site& site, aclOpExecutor* executor, Kind kind, st
       return refuse(site, ACLNN_ERR_PARAM_INVALID,
                     "index is " + std::to_string(index) + ", and no tensor of the executor's fits");
     }
-    operand->address = address == nullptr ? nullptr : static_cast<char*>(address) + operand->offset_bytes;
+    if (tensor != nullptr && mistaken_index(*executor, kind, index, tensor) &&
+        report(Finding::invalid_handle, site,
+               "index is " + std::to_string(index) + ", which is not that of the tensor, " + operand->name)) {
+      return ACLNN_ERR_PARAM_INVALID;
+    }
+    operand->address = address_at(address, operand->offset, operand->element);
     return ACLNN_SUCCESS;
   });
 }

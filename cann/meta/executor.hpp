@@ -20,9 +20,10 @@ namespace mla_prolog::cann {
 struct Operand {
   const aclTensor* handle = nullptr;  ///< identifies it in aclSet*TensorAddr
   const char* name = "";
-  void* address = nullptr;       ///< device address of the view's first element
-  std::size_t offset_bytes = 0;  ///< of that element from the tensor's data address
-  std::size_t extent = 0;        ///< bytes from there to past the last element; 0: never touched
+  void* address = nullptr;  ///< device address of the view's first element
+  std::int64_t offset = 0;  ///< of that element from the tensor's data address, in elements
+  std::size_t element = 0;  ///< bytes of one
+  std::size_t extent = 0;   ///< bytes from there to past the last element; 0: never touched
   bool input = true;
   bool output = false;
 };

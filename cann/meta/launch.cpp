@@ -77,6 +77,7 @@ int fault_launch(Task& task) {
   return ACL_ERROR_RT_AICORE_EXCEPTION;
 }
 
+/// Runtime::mutex must be held: another thread may launch, and with that end, the same executor.
 int check_call(const Site& site, const char* family, const void* workspace, std::uint64_t workspace_bytes,
                aclOpExecutor* executor) {
   if (executor == nullptr) return refuse(site, ACLNN_ERR_PARAM_NULLPTR, "executor is null");
@@ -87,7 +88,7 @@ int check_call(const Site& site, const char* family, const void* workspace, std:
                                  : std::string("executor is one of ") + executor->family);
     return ACLNN_ERR_PARAM_INVALID;
   }
-  if (life == Life::destroyed) {
+  if (life == Life::destroyed || executor->spent || executor->destroyed) {
     report(Finding::executor_reused, site,
            "the executor was used up by its phase two, or destroyed (aclSetAclOpExecutorRepeatable makes it last)");
     return ACLNN_ERR_PARAM_INVALID;
@@ -112,23 +113,24 @@ namespace api {
 aclnnStatus launch(const Site& site, const char* family, void* workspace, std::uint64_t workspace_bytes,
                    aclOpExecutor* executor, const void* handle) noexcept {
   return guarded([&]() -> int {
-    if (const int status = check_call(site, family, workspace, workspace_bytes, executor)) return status;
+    Runtime& runtime = Runtime::instance();
+    const auto check = [&] { return check_call(site, family, workspace, workspace_bytes, executor); };
+    bool works = false;
+    {
+      const std::lock_guard lock(runtime.mutex);
+      if (const int status = check()) return status;
+      works = executor->operation != nullptr;
+    }
     if (require_init(site) != ACL_SUCCESS) return ACLNN_ERR_RUNTIME_ERROR;
     int stream_status = ACL_SUCCESS;
     const auto stream = find_stream(site, handle, stream_status);
     if (stream == nullptr) return ACLNN_ERR_RUNTIME_ERROR;
 
-    Runtime& runtime = Runtime::instance();
     std::unique_lock<std::mutex> slot;
     Task* task = nullptr;
-    const bool works = executor->operation != nullptr;
     if (works) slot = stream->begin(task);
     const std::lock_guard lock(runtime.mutex);
-    if (executor->spent || executor->destroyed) {
-      report(Finding::executor_reused, site,
-             "the executor was used up by its phase two (aclSetAclOpExecutorRepeatable makes it last)");
-      return ACLNN_ERR_PARAM_INVALID;
-    }
+    if (const int status = check()) return status;
     if (!works) {
       if (!executor->repeatable) Pool<aclOpExecutor>::instance().destroy(executor);
       return ACLNN_SUCCESS;

@@ -135,10 +135,13 @@ int check_tensor(const Site& site, const char* argument, const aclTensor* tensor
   return check_object(site, argument, tensor, 0);
 }
 
-void* data_of(const aclTensor& tensor) {
-  if (tensor.data == nullptr) return nullptr;
-  const auto bytes = static_cast<std::uintptr_t>(tensor.offset) * element_size(static_cast<DType>(tensor.dtype));
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(tensor.data) + bytes);
+void* address_at(void* data, std::int64_t offset, std::size_t element) {
+  if (data == nullptr) return nullptr;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(offset, static_cast<std::int64_t>(element), &bytes)) {
+    return reinterpret_cast<void*>(UINTPTR_MAX);
+  }
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes));
 }
 
 namespace api {
@@ -158,7 +161,7 @@ aclnnStatus init_tensor(const Site& site, aclTensor* tensor, const TensorArgumen
   });
 }
 
-aclScalar* create_scalar(const Site& site, const void* value, aclDataType dtype) noexcept {
+aclScalar* create_scalar(const Site& site, const void* value, std::int32_t dtype) noexcept {
   return made([&]() -> aclScalar* {
     if (value == nullptr) {
       refuse(site, ACLNN_ERR_PARAM_NULLPTR, "value is null");
@@ -227,10 +230,10 @@ aclnnStatus get_offset(const Site& site, const aclTensor* tensor, std::int64_t* 
   return get_value(site, "tensor", tensor, offset, [&] { *offset = tensor->offset; });
 }
 aclnnStatus get_format(const Site& site, const aclTensor* tensor, aclFormat* format) noexcept {
-  return get_value(site, "tensor", tensor, format, [&] { *format = tensor->format; });
+  return get_value(site, "tensor", tensor, format, [&] { *format = static_cast<aclFormat>(tensor->format); });
 }
 aclnnStatus get_dtype(const Site& site, const aclTensor* tensor, aclDataType* dtype) noexcept {
-  return get_value(site, "tensor", tensor, dtype, [&] { *dtype = tensor->dtype; });
+  return get_value(site, "tensor", tensor, dtype, [&] { *dtype = static_cast<aclDataType>(tensor->dtype); });
 }
 aclnnStatus get_size(const Site& site, const aclIntArray* object, std::uint64_t* size) noexcept {
   return get_value(site, "array", object, size, [&] { *size = object->values.size(); });

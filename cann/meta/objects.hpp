@@ -21,15 +21,15 @@ struct aclTensor {
   std::array<std::int64_t, kMaxDims> storage{};
   std::size_t view_rank = 0;
   std::size_t storage_rank = 0;
-  std::int64_t offset = 0;  ///< in elements
-  aclDataType dtype = ACL_DT_UNDEFINED;
-  aclFormat format = ACL_FORMAT_UNDEFINED;
+  std::int64_t offset = 0;                ///< in elements
+  std::int32_t dtype = ACL_DT_UNDEFINED;  ///< a number: programs make up some that the enumeration cannot hold
+  std::int32_t format = ACL_FORMAT_UNDEFINED;
   void* data = nullptr;
 };
 
 struct aclScalar {
   std::array<std::byte, 16> value{};
-  aclDataType dtype = ACL_DT_UNDEFINED;
+  std::int32_t dtype = ACL_DT_UNDEFINED;
 };
 
 struct aclIntArray {
@@ -56,18 +56,18 @@ TensorDesc describe_tensor(const aclTensor* tensor);
 /// 0, or the status for a tensor that is given (not null) but does not exist; then it is a finding.
 int check_tensor(const Site& site, const char* argument, const aclTensor* tensor);
 
-/// Address of the view's first element.
-void* data_of(const aclTensor& tensor);
+/// Address of an element; an offset that no address space has gives the last address, where nothing lies.
+void* address_at(void* data, std::int64_t offset, std::size_t element);
 
 namespace api {
 
 struct TensorArguments {
   const std::int64_t* view;
   std::uint64_t view_rank;
-  aclDataType dtype;
+  std::int32_t dtype;
   const std::int64_t* strides;
   std::int64_t offset;
-  aclFormat format;
+  std::int32_t format;
   const std::int64_t* storage;
   std::uint64_t storage_rank;
   void* data;
@@ -75,7 +75,7 @@ struct TensorArguments {
 
 aclTensor* create_tensor(const Site& site, const TensorArguments& arguments) noexcept;
 aclnnStatus init_tensor(const Site& site, aclTensor* tensor, const TensorArguments& arguments) noexcept;
-aclScalar* create_scalar(const Site& site, const void* value, aclDataType dtype) noexcept;
+aclScalar* create_scalar(const Site& site, const void* value, std::int32_t dtype) noexcept;
 aclIntArray* create_array(const Site& site, const std::int64_t* values, std::uint64_t size) noexcept;
 aclFloatArray* create_array(const Site& site, const float* values, std::uint64_t size) noexcept;
 aclBoolArray* create_array(const Site& site, const bool* values, std::uint64_t size) noexcept;

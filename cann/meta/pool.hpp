@@ -55,6 +55,20 @@ class Pool {
     return true;
   }
 
+  /// How many live objects fulfil a condition.
+  template <typename Condition>
+  std::size_t count(Condition&& condition) const {
+    const std::lock_guard lock(mutex_);
+    std::size_t n = 0;
+    for (const auto& chunk : chunks_) {
+      for (std::size_t i = 0; i < kChunk; ++i) {
+        const Slot& slot = chunk[i];
+        if (slot.live && condition(*std::launder(reinterpret_cast<const T*>(slot.storage)))) ++n;
+      }
+    }
+    return n;
+  }
+
   std::size_t live_count() const {
     const std::lock_guard lock(mutex_);
     return live_;

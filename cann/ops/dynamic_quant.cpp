@@ -104,6 +104,12 @@ aclnnStatus dynamic_quant_phase_one(const Site& site, const aclTensor* x, const 
     }
     const std::string wrong = refusal(descs[0], descs[1], descs[2], descs[3]);
     if (!wrong.empty()) return refuse(site, ACLNN_ERR_PARAM_INVALID, wrong);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string strides = refuse_strides(kNames[i], descs[i]);
+      if (strides.empty()) continue;
+      report(Finding::bad_strides, site, strides);
+      return ACLNN_ERR_PARAM_INVALID;
+    }
 
     const bool empty = descs[0].numel() == 0;
     auto* executor = Pool<aclOpExecutor>::instance().create();

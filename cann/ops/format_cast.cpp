@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* kFamily = "aclnnNpuFormatCast";
 constexpr std::int64_t kRows = 16;
+/// More than the bytes that one element takes when it is filled up to a fractal of its own.
+constexpr std::int64_t kMostPadding = 2048;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
@@ -27,7 +29,7 @@ struct Matrices {
   std::int64_t nz_elements() const { return count * divide_up(n, c0) * divide_up(k, kRows) * kRows * c0; }
 };
 
-bool supported_dtype(aclDataType dtype) {
+bool supported_dtype(std::int32_t dtype) {
   const std::size_t size = element_size(static_cast<DType>(dtype));
   return (size == 1 || size == 2) && dtype != ACL_INT4 && dtype != ACL_UINT1;
 }
@@ -75,6 +77,13 @@ class FormatCastOperation final : public Operation {
 
 bool same_view(const aclTensor& a, const aclTensor& b) { return a.view_rank == b.view_rank && a.view == b.view; }
 
+/// Whether a size computed from the shape, filled up to whole groups, could not be held.
+bool uncountable(const aclTensor& tensor) {
+  const auto wrong = [](std::int64_t dim) { return dim < 0 || dim > INT64_MAX / kMostPadding; };
+  return std::any_of(tensor.view.begin(), tensor.view.begin() + tensor.view_rank, wrong) ||
+         describe_tensor(&tensor).numel() > INT64_MAX / kMostPadding;
+}
+
 /// The text of what is wrong with a cast, or empty.
 std::string refusal(const aclTensor& source, const aclTensor& destination) {
   const bool to_nz = source.format == ACL_FORMAT_ND && destination.format == ACL_FORMAT_FRACTAL_NZ;
@@ -83,6 +92,7 @@ std::string refusal(const aclTensor& source, const aclTensor& destination) {
   if (source.dtype != destination.dtype) return "srcTensor and dstTensor must have one data type";
   if (!supported_dtype(source.dtype)) return "the data type must have 1 or 2 bytes";
   if (source.view_rank < 2 || source.view_rank > 6) return "srcTensor must have 2 to 6 dimensions";
+  if (uncountable(source)) return "srcTensor has a negative dimension, or too many elements to count";
   if (!same_view(source, destination)) return "dstTensor must have the view shape of srcTensor";
   const aclTensor& nz = to_nz ? destination : source;
   const aclTensor& nd = to_nz ? source : destination;
@@ -114,12 +124,15 @@ aclnnStatus format_cast_shape(const Site& site, const aclTensor* source, int for
     if (format != ACL_FORMAT_FRACTAL_NZ && format != ACL_FORMAT_ND) {
       return refuse(site, ACLNN_ERR_PARAM_INVALID, "dstFormat is " + std::to_string(format) + ", must be 29 or 2");
     }
-    const aclDataType grouping = additional_dtype == -1 ? source->dtype : static_cast<aclDataType>(additional_dtype);
+    const std::int32_t grouping = additional_dtype == -1 ? source->dtype : additional_dtype;
     if (!supported_dtype(source->dtype) || !supported_dtype(grouping)) {
       return refuse(site, ACLNN_ERR_PARAM_INVALID, "the data type must have 1 or 2 bytes");
     }
     if (source->view_rank < 2 || source->view_rank > 6) {
       return refuse(site, ACLNN_ERR_PARAM_INVALID, "srcTensor must have 2 to 6 dimensions");
+    }
+    if (uncountable(*source)) {
+      return refuse(site, ACLNN_ERR_PARAM_INVALID, "srcTensor has a negative dimension, or too many elements to count");
     }
     const std::size_t lead = source->view_rank - 2;
     const bool to_nz = format == ACL_FORMAT_FRACTAL_NZ;

@@ -193,6 +193,11 @@ class MlaPrologOperation final : public Operation {
   Buffer scratch_;
 };
 
+/// Whether a tensor's strides are looked at: outputs are taken as dense, and so are the caches of a 950's V3.
+bool has_strides(TensorId id, ApiVersion version) {
+  return !is_output(id) && !(is_cache(id) && version == ApiVersion::v3 && settings().soc == Soc::ascend950);
+}
+
 /// Makes the problem's tensors ones that a plan takes; returns what must be staged for that.
 std::vector<Staged> stage_views(Problem& problem, ApiVersion version, std::size_t& bytes) {
   std::vector<Staged> staged;
@@ -200,11 +205,10 @@ std::vector<Staged> stage_views(Problem& problem, ApiVersion version, std::size_
     TensorDesc& desc = problem[id];
     if (!desc.present() || desc.is_dense()) continue;
     const TensorDesc view = desc;
-    const bool strides_ignored = is_cache(id) && version == ApiVersion::v3 && settings().soc == Soc::ascend950;
-    const bool taken_dense = is_output(id) || strides_ignored || desc.format == Format::fractal_nz;
-    if (is_cache(id) && !strides_ignored && is_dense_after_first(desc)) continue;
+    const bool strided = has_strides(id, version);
+    if (is_cache(id) && strided && is_dense_after_first(desc)) continue;
     desc = densified(view);
-    if (taken_dense || view.numel() == 0) continue;
+    if (!strided || view.numel() == 0) continue;
     staged.push_back({id, view, bytes});
     bytes += (desc.extent_bytes() + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
   }
@@ -265,6 +269,14 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
     // Without tokens no byte is written, whatever else the call says.
     if (checked.cann_workspace_bytes > 0 && problem.token_x.numel() > 0) {
       adapt(problem, call.version);
+      for (const TensorId id : all_tensors()) {
+        if (!has_strides(id, call.version)) continue;
+        const std::string wrong = refuse_strides(kParameterNames[static_cast<std::size_t>(id)], problem[id]);
+        if (wrong.empty()) continue;
+        Pool<aclOpExecutor>::instance().destroy(executor);
+        report(Finding::bad_strides, site, wrong);
+        return ACLNN_ERR_PARAM_INVALID;
+      }
       std::size_t staging_bytes = 0;
       std::vector<Staged> staged = stage_views(problem, call.version, staging_bytes);
       Result<Plan> plan =

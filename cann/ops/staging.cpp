@@ -36,6 +36,21 @@ TensorDesc densified(const TensorDesc& view) {
   return TensorDesc::dense(view.dtype, std::span(view.shape).first(static_cast<std::size_t>(view.rank)), view.format);
 }
 
+std::string refuse_strides(const char* name, const TensorDesc& view) {
+  if (!view.present() || view.is_dense() || view.numel() == 0) return {};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(view.rank); ++i) {
+    if (view.shape[i] <= 1 || view.strides[i] >= 0) continue;
+    return std::string(name) + " has stride " + std::to_string(view.strides[i]) + " in dimension " + std::to_string(i) +
+           ", strides must not be negative";
+  }
+  // The logical shape of such a weight says nothing about where its groups lie.
+  if (view.format == Format::fractal_nz && view.rank < 4) {
+    return std::string(name) + " is FRACTAL_NZ with a view of " + std::to_string(view.rank) +
+           " dimensions and must be dense, has strides of its own";
+  }
+  return {};
+}
+
 void gather(const TensorDesc& view, const void* source, void* dense) {
   for_each_run(view, [&](std::size_t from, std::size_t to, std::size_t bytes) {
     std::memcpy(static_cast<char*>(dense) + to, static_cast<const char*>(source) + from, bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "mla_prolog/tensor.hpp"
 
@@ -9,6 +10,10 @@ namespace mla_prolog::cann {
 
 /// The dense description with the same dtype, format and shape.
 TensorDesc densified(const TensorDesc& view);
+
+/// What makes a view's strides unusable ("tokenX has stride -4 ..."), or empty. A dimension of at most one element has
+/// no stride that matters, nor has a view without elements.
+std::string refuse_strides(const char* name, const TensorDesc& view);
 
 void gather(const TensorDesc& view, const void* source, void* dense);
 void scatter(const TensorDesc& view, const void* dense, void* destination);

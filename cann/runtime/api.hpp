@@ -13,7 +13,7 @@ std::size_t data_type_size(aclDataType dtype) noexcept;
 float float16_to_float(aclFloat16 value) noexcept;
 aclFloat16 float_to_float16(float value) noexcept;
 
-aclError init(const Site& site) noexcept;
+aclError init(const Site& site, const char* config) noexcept;
 aclError finalize(const Site& site) noexcept;
 const char* recent_error() noexcept;
 std::uint64_t findings() noexcept;

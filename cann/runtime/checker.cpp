@@ -32,11 +32,13 @@ Journal& journal() {
   return *instance;
 }
 
+void (*exit_drain)() = nullptr;
+
 thread_local std::string pending_message;
 thread_local std::string returned_message;
 thread_local bool has_message = false;
 
-void report_at_exit() {
+void report_and_end() {
   Journal& j = journal();
   const std::uint64_t count = j.count.load();
   if (count == 0) return;
@@ -52,6 +54,12 @@ void report_at_exit() {
   std::fflush(nullptr);
   // An exit handler cannot change the status of a normal exit.
   _exit(*settings().check_exit);
+}
+
+void report_at_exit() {
+  // Work that was queued may still find something.
+  if (exit_drain != nullptr) exit_drain();
+  report_and_end();
 }
 
 /// Loading the library registers the handler, so it runs after those the program registers.
@@ -110,6 +118,8 @@ const char* to_string(Finding kind) {
       return "executor-reused";
     case Finding::output_overlap:
       return "output-overlap";
+    case Finding::bad_strides:
+      return "bad-strides";
     case Finding::bad_index:
       return "bad-index";
     case Finding::leak:
@@ -140,8 +150,10 @@ bool report(Finding kind, const Site& site, const std::string& text) {
   return s.check == CheckLevel::error;
 }
 
+void drain_before_report(void (*drain)()) { exit_drain = drain; }
+
 void report_now() {
-  if (settings().check_exit) report_at_exit();
+  if (settings().check_exit) report_and_end();
 }
 
 std::uint64_t finding_count() { return journal().count.load(); }

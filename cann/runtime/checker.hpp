@@ -36,6 +36,7 @@ enum class Finding {
   invalid_handle,           ///< a stream, event, context, tensor or executor that does not exist
   executor_reused,          ///< an executor that its only run has used up
   output_overlap,           ///< an output overlaps another tensor of the same call
+  bad_strides,              ///< strides that the tensor cannot have
   bad_index,                ///< a cache index, block table or prefix sum that the operator cannot use
   leak,                     ///< something still alive at aclFinalize
 };
@@ -46,9 +47,12 @@ const char* to_string(Finding kind);
 /// @return whether the call must now fail (levels `error` and `abort`; the latter does not return)
 bool report(Finding kind, const Site& site, const std::string& text);
 
-/// What happens at exit, now: with MLA_PROLOG_CHECK_EXIT the report, and the end of the process when there are
-/// findings.
+/// What happens at exit, now and without waiting for queued work: with MLA_PROLOG_CHECK_EXIT the report, and the end of
+/// the process when there are findings.
 void report_now();
+
+/// What lets queued work end before the report at exit; called once the runtime exists.
+void drain_before_report(void (*drain)());
 
 /// Findings so far.
 std::uint64_t finding_count();

@@ -105,6 +105,7 @@ int check_synchronized(Runtime& runtime, std::unique_lock<std::mutex>& lock, con
 int free_memory(const Site& site, void* pointer, Allocation::Kind kind) {
   if (pointer == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "the pointer is null");
   if (const int status = require_init(site)) return status;
+  if (require_context(site) == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
   Runtime& runtime = Runtime::instance();
   const std::lock_guard lock(runtime.mutex);
   const Located at = runtime.memory.locate(pointer);
@@ -112,8 +113,7 @@ int free_memory(const Site& site, void* pointer, Allocation::Kind kind) {
     report(finding, site, text + (": " + runtime.memory.describe(pointer, at)));
     return ACL_ERROR_INVALID_PARAM;
   };
-  if (at.place == Place::freed_device ||
-      (at.place == Place::pinned_host && at.allocation->state == Allocation::State::freed)) {
+  if (at.place == Place::freed_device || at.place == Place::freed_host) {
     return misuse(Finding::double_free, "memory is freed twice");
   }
   if (at.place != Place::device && at.place != Place::pinned_host) {
@@ -144,11 +144,13 @@ int allocate(const Site& site, void** pointer, std::size_t bytes, Allocation::Ki
   if (pointer == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "the result pointer is null");
   if (bytes == 0) return refuse(site, ACL_ERROR_INVALID_PARAM, "size is 0");
   if (const int status = require_init(site)) return status;
-  if (require_context(site) == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
+  const auto context = require_context(site);
+  if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
   Runtime& runtime = Runtime::instance();
   const std::lock_guard lock(runtime.mutex);
-  const Allocation* allocation = kind == Allocation::Kind::device ? runtime.memory.allocate_device(site, bytes)
-                                                                  : runtime.memory.allocate_host(site, bytes);
+  const Allocation* allocation = kind == Allocation::Kind::device
+                                     ? runtime.memory.allocate_device(site, bytes, context->device())
+                                     : runtime.memory.allocate_host(site, bytes);
   if (allocation == nullptr) {
     return refuse(site, ACL_ERROR_RT_MEMORY_ALLOCATION,
                   std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +

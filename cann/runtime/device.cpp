@@ -1,7 +1,10 @@
 // Initialisation, devices and contexts.
 #include <algorithm>
+#include <fstream>
 #include <string>
 
+#include "cann/meta/executor.hpp"
+#include "cann/meta/objects.hpp"
 #include "cann/runtime/api.hpp"
 #include "cann/runtime/runtime.hpp"
 
@@ -50,8 +53,33 @@ int synchronize(const Context* context, std::int32_t device) {
   return status;
 }
 
+/// Reports objects of a kind that are alive and were not reported before. Runtime::mutex must be held.
+template <typename T, typename Condition>
+void report_objects(const Site& site, const char* what, const char* end, Condition&& condition) {
+  static std::size_t reported = 0;
+  const std::size_t alive = Pool<T>::instance().count(condition);
+  if (alive > reported) {
+    report(Finding::leak, site,
+           std::to_string(alive - reported) + " " + what + " made by phase one or aclCreate* and not ended by " + end);
+  }
+  reported = alive;
+}
+
+template <typename T>
+void report_objects(const Site& site, const char* what, const char* end) {
+  report_objects<T>(site, what, end, [](const T&) { return true; });
+}
+
 /// Ends a context; its streams finish their work first.
 void end_context(const std::shared_ptr<Context>& context) {
+  {
+    Runtime& runtime = Runtime::instance();
+    const std::lock_guard lock(runtime.mutex);
+    for (const StreamEntry& entry : runtime.stream_entries) {
+      if (entry.stream != nullptr && entry.stream->context() == context) entry.stream->closing = true;
+    }
+  }
+  wake_callbacks();
   synchronize(context.get(), context->device());
   context->destroyed = true;
   std::shared_ptr<Stream> stream;
@@ -77,8 +105,11 @@ std::shared_ptr<Context> current_context() {
 
 namespace api {
 
-aclError init(const Site& site) noexcept {
+aclError init(const Site& site, const char* config) noexcept {
   return guarded([&]() -> int {
+    if (config != nullptr && *config != '\0' && !std::ifstream(config).good()) {
+      return refuse(site, ACL_ERROR_INVALID_FILE, std::string("the configuration file cannot be read: ") + config);
+    }
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
     runtime.missing_init_reported = false;
@@ -97,12 +128,33 @@ aclError finalize(const Site& site) noexcept {
     if (runtime.init_count == 0) return refuse(site, ACL_ERROR_REPEAT_FINALIZE, "there is no aclInit to undo");
     if (--runtime.init_count > 0) return ACL_SUCCESS;
     runtime.memory.report_leaks(site);
+    report_objects<aclTensor>(site, "tensor(s)", "aclDestroyTensor");
+    report_objects<aclScalar>(site, "scalar(s)", "aclDestroyScalar");
+    report_objects<aclIntArray>(site, "integer array(s)", "aclDestroyIntArray");
+    report_objects<aclFloatArray>(site, "float array(s)", "aclDestroyFloatArray");
+    report_objects<aclBoolArray>(site, "bool array(s)", "aclDestroyBoolArray");
+    report_objects<aclTensorList>(site, "tensor list(s)", "aclDestroyTensorList");
+    report_objects<aclScalarList>(site, "scalar list(s)", "aclDestroyScalarList");
+    report_objects<aclOpExecutor>(site, "executor(s)", "phase two or aclDestroyAclOpExecutor",
+                                  [](const aclOpExecutor& e) { return !e.spent && !e.destroyed; });
     for (StreamEntry& entry : runtime.stream_entries) {
       if (entry.stream == nullptr || runtime.streams.find(entry.stream.get()) == nullptr) continue;
+      if (entry.stream->lost) continue;
       report(Finding::leak, site, "a stream created at " + describe_code(entry.created.caller) + " still exists");
     }
     for (const auto& [handle, event] : runtime.events.live()) {
       report(Finding::leak, site, "an event created at " + describe_code(event->created.caller) + " still exists");
+    }
+    for (const auto& [handle, context] : runtime.contexts.live()) {
+      if (context->primary() || context->leak_reported) continue;
+      context->leak_reported = true;
+      report(Finding::leak, site, "a context created at " + describe_code(context->created.caller) + " still exists");
+    }
+    for (std::size_t i = 0; i < runtime.devices.size(); ++i) {
+      Device& d = runtime.devices[i];
+      if (d.set_count == 0 || d.was_reset) continue;
+      d.was_reset = true;
+      report(Finding::leak, site, "device " + std::to_string(i) + " was set and never reset");
     }
     return ACL_SUCCESS;
   });
@@ -118,6 +170,7 @@ aclError set_device(const Site& site, std::int32_t device) noexcept {
     ++d.set_count;
     if (d.primary == nullptr) {
       d.primary = std::make_shared<Context>(device, true);
+      d.was_reset = false;
       runtime.contexts.add(d.primary);
     }
     thread_context = d.primary;
@@ -135,6 +188,7 @@ aclError reset_device(const Site& site, std::int32_t device, bool force) noexcep
       const std::lock_guard lock(runtime.mutex);
       Device& d = runtime.devices[static_cast<std::size_t>(device)];
       if (d.set_count == 0) return refuse(site, ACL_ERROR_RT_INVALID_DEVICEID, "the device was not set");
+      d.was_reset = true;
       d.set_count = force ? 0 : d.set_count - 1;
       if (d.set_count > 0) return ACL_SUCCESS;
       ended = std::move(d.primary);
@@ -142,6 +196,12 @@ aclError reset_device(const Site& site, std::int32_t device, bool force) noexcep
       runtime.contexts.remove(ended.get());
     }
     end_context(ended);
+    const std::lock_guard lock(runtime.mutex);
+    // Other contexts, or another thread that has set it meanwhile, keep the device and its memory.
+    for (const auto& [handle, context] : runtime.contexts.live()) {
+      if (context->device() == device) return ACL_SUCCESS;
+    }
+    runtime.memory.end_device(site, device);
     return ACL_SUCCESS;
   });
 }
@@ -192,6 +252,7 @@ aclError create_context(const Site& site, aclrtContext* context, std::int32_t de
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
     thread_context = std::make_shared<Context>(device, false);
+    thread_context->created = site;
     *context = runtime.contexts.add(thread_context);
     return ACL_SUCCESS;
   });

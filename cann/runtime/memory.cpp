@@ -11,6 +11,9 @@ namespace mla_prolog::cann {
 namespace {
 
 constexpr std::size_t kFreedRecords = 1U << 16;
+/// Freed host memory that is kept, so that its use is found and harms nothing.
+constexpr std::size_t kKeptHostBytes = std::size_t{64} << 20;
+constexpr std::size_t kKeptHostBlocks = 4096;
 constexpr std::size_t kHostAlignment = 64;
 constexpr std::size_t kHostGuard = 64;
 constexpr std::size_t kAccessesBeforePruning = 16;
@@ -36,7 +39,7 @@ Memory::~Memory() {
   for (auto& [address, allocation] : host_) std::free(reinterpret_cast<void*>(address));
 }
 
-Allocation* Memory::allocate_device(const Site& site, std::size_t bytes) {
+Allocation* Memory::allocate_device(const Site& site, std::size_t bytes, std::int32_t device) {
   if (bytes > capacity_ - used_) return nullptr;
   const std::uintptr_t address = arena_.allocate(bytes);
   if (address == 0) return nullptr;
@@ -44,6 +47,7 @@ Allocation* Memory::allocate_device(const Site& site, std::size_t bytes) {
   allocation->address = address;
   allocation->bytes = bytes;
   allocation->allocated = site;
+  allocation->device = device;
   allocation->accesses.reserve(2 * kAccessesBeforePruning);
   used_ += bytes;
   // The arena hands out old addresses again only when it must; their records go then.
@@ -89,12 +93,23 @@ void Memory::unpin(Allocation& a) {
   if (--a.pins == 0 && a.state == Allocation::State::freed) release(a);
 }
 
+void Memory::release_host(Allocation& a) {
+  if (freed_host_.size() < kFreedRecords) freed_host_[a.address] = {a.allocated, a.freed};
+  std::free(reinterpret_cast<void*>(a.address));
+  host_.erase(a.address);
+}
+
 void Memory::release(Allocation& a) {
   a.accesses = {};
   if (a.kind == Allocation::Kind::host) {
-    if (freed_host_.size() < kFreedRecords) freed_host_[a.address] = {a.allocated, a.freed};
-    std::free(reinterpret_cast<void*>(a.address));
-    host_.erase(a.address);
+    kept_host_.push_back(&a);
+    kept_host_bytes_ += a.bytes;
+    while (kept_host_bytes_ > kKeptHostBytes || kept_host_.size() > kKeptHostBlocks) {
+      Allocation* oldest = kept_host_.front();
+      kept_host_.pop_front();
+      kept_host_bytes_ -= oldest->bytes;
+      release_host(*oldest);
+    }
     return;
   }
   arena_.release(a.address, a.bytes);
@@ -116,9 +131,11 @@ Located Memory::locate(const void* pointer) const {
   Allocation* before = it == table.begin() ? nullptr : std::prev(it)->second.get();
   const std::size_t offset = before == nullptr ? 0 : address - before->address;
   const bool inside = before != nullptr && offset < before->bytes;
-  if (!on_device) return inside ? Located{Place::pinned_host, before, offset} : Located{Place::host, nullptr, 0};
+  const bool live = before != nullptr && before->state == Allocation::State::live;
+  if (!on_device && !inside) return {Place::host, nullptr, 0};
+  if (!on_device) return {live ? Place::pinned_host : Place::freed_host, before, offset};
   if (!inside) return {Place::unallocated_device, before, offset};
-  return {before->state == Allocation::State::live ? Place::device : Place::freed_device, before, offset};
+  return {live ? Place::device : Place::freed_device, before, offset};
 }
 
 std::string Memory::describe(const void* pointer, const Located& located) const {
@@ -137,6 +154,7 @@ std::string Memory::describe(const void* pointer, const Located& located) const 
       return where + ", " + std::to_string(located.offset - located.allocation->bytes) + " bytes behind the end of " +
              origin(*located.allocation);
     case Place::pinned_host:
+    case Place::freed_host:
     case Place::device:
     case Place::freed_device:
       if (located.offset == 0) return where + ", " + origin(*located.allocation);
@@ -153,7 +171,7 @@ Range Memory::check_range(const Site& site, const char* argument, const void* po
   const auto found = [&](Finding kind, const std::string& what) {
     if (report(kind, site, std::string(argument) + " " + what + ": " + describe(pointer, at))) range.refuse = true;
   };
-  if (at.place == Place::freed_device) {
+  if (at.place == Place::freed_device || at.place == Place::freed_host) {
     found(Finding::use_after_free, "is freed memory");
     return range;
   }
@@ -200,6 +218,18 @@ void Memory::record(Allocation& a, const Access& access, const Clock& host) {
     std::erase_if(a.accesses, [&](const Access& old) { return host.at(old.stream) >= old.number; });
   }
   a.accesses.push_back(access);
+}
+
+void Memory::end_device(const Site& site, std::int32_t device) {
+  std::vector<Allocation*> gone;
+  for (const auto& [address, allocation] : device_) {
+    if (allocation->state == Allocation::State::live && allocation->device == device) gone.push_back(allocation.get());
+  }
+  for (Allocation* allocation : gone) {
+    if (!allocation->leak_reported) report(Finding::leak, site, origin(*allocation) + " is still allocated");
+    allocation->leak_reported = true;
+    free(*allocation, site);
+  }
 }
 
 void Memory::report_leaks(const Site& site) {

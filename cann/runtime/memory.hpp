@@ -35,6 +35,7 @@ struct Allocation {
   std::size_t bytes = 0;
   Kind kind = Kind::device;
   State state = State::live;
+  std::int32_t device = 0;  ///< that it is on; of no meaning for host memory
   Site allocated;
   Site freed;
   int pins = 0;  ///< queued or running work that holds pointers into it
@@ -42,7 +43,7 @@ struct Allocation {
   std::vector<Access> accesses;
 };
 
-enum class Place { null, host, pinned_host, device, freed_device, unallocated_device };
+enum class Place { null, host, pinned_host, freed_host, device, freed_device, unallocated_device };
 
 struct Located {
   Place place = Place::null;
@@ -68,7 +69,7 @@ class Memory {
   explicit Memory(std::size_t capacity) : capacity_(capacity) {}
   ~Memory();
 
-  Allocation* allocate_device(const Site& site, std::size_t bytes);
+  Allocation* allocate_device(const Site& site, std::size_t bytes, std::int32_t device);
   Allocation* allocate_host(const Site& site, std::size_t bytes);
   /// Ends an allocation's life; its bytes stay while queued work needs them.
   void free(Allocation& allocation, const Site& site);
@@ -99,16 +100,21 @@ class Memory {
 
   /// Reports what is still alive, once each, and changed guard bytes.
   void report_leaks(const Site& site);
+  /// A device was reset: its memory is gone, which is a leak.
+  void end_device(const Site& site, std::int32_t device);
 
  private:
   using Table = std::map<std::uintptr_t, std::unique_ptr<Allocation>>;
 
   void release(Allocation& allocation);
+  void release_host(Allocation& allocation);
   void check_guard(const Allocation& allocation, const Site& site) const;
 
   Arena arena_;
   Table device_;  ///< live and freed, until the record is too old
-  Table host_;    ///< live only: the allocator may reuse a freed address for anything
+  Table host_;    ///< live, and freed while the bytes are kept: later the allocator may use the address for anything
+  std::deque<Allocation*> kept_host_;  ///< freed, oldest first
+  std::size_t kept_host_bytes_ = 0;
   std::deque<std::uintptr_t> freed_device_;
   std::map<std::uintptr_t, std::pair<Site, Site>> freed_host_;  ///< for the message of a double free
   std::size_t capacity_;

@@ -1,11 +1,48 @@
 #include "cann/runtime/runtime.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace mla_prolog::cann {
 
+namespace {
+
+/// The process ends: queued work gets this long to end, too.
+constexpr std::chrono::seconds kPatienceAtExit{10};
+
+void drain_streams() {
+  const auto end = std::chrono::steady_clock::now() + kPatienceAtExit;
+  Runtime& runtime = Runtime::instance();
+  std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>> awaited;
+  {
+    // Whoever holds the lock may be a thread that does not run any more.
+    std::unique_lock lock(runtime.mutex, std::try_to_lock);
+    while (!lock.owns_lock() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      static_cast<void>(lock.try_lock());
+    }
+    if (!lock.owns_lock()) return;
+    for (const StreamEntry& entry : runtime.stream_entries) {
+      if (entry.stream != nullptr) awaited.emplace_back(entry.stream, entry.stream->issued());
+    }
+  }
+  for (const auto& [stream, number] : awaited) stream->cancelled = true;
+  wake_callbacks();
+  for (const auto& [stream, number] : awaited) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    stream->wait(number, std::max(0, static_cast<int>(left.count())));
+  }
+}
+
+}  // namespace
+
 Runtime& Runtime::instance() {
-  static Runtime* const runtime = new Runtime;
+  static Runtime* const runtime = [] {
+    drain_before_report(drain_streams);
+    return new Runtime;
+  }();
   return *runtime;
 }
 
@@ -52,19 +89,24 @@ std::shared_ptr<Stream> make_stream(Runtime& runtime, std::shared_ptr<Context> c
 
 std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& status) {
   Runtime& runtime = Runtime::instance();
-  if (handle != nullptr) {
-    const std::lock_guard lock(runtime.mutex);
-    if (std::shared_ptr<Stream> stream = runtime.streams.find(handle)) return stream;
-    report(Finding::invalid_handle, site, "stream does not exist (never created, or destroyed already)");
-    status = ACL_ERROR_RT_INVALID_HANDLE;
-    return nullptr;
-  }
   const std::shared_ptr<Context> context = require_context(site);
   if (context == nullptr) {
     status = ACL_ERROR_RT_CONTEXT_NULL;
     return nullptr;
   }
   const std::lock_guard lock(runtime.mutex);
+  if (handle != nullptr) {
+    std::shared_ptr<Stream> stream = runtime.streams.find(handle);
+    if (stream != nullptr && stream->context() == context) return stream;
+    const bool other_context = stream != nullptr && !stream->context()->destroyed;
+    if (stream != nullptr && !other_context) stream->lost = true;
+    report(Finding::invalid_handle, site,
+           stream == nullptr ? "stream does not exist (never created, or destroyed already)"
+           : other_context   ? "stream belongs to another context than the calling thread's current one"
+                             : "stream went with its context, which was destroyed or whose device was reset");
+    status = other_context ? ACL_ERROR_RT_STREAM_CONTEXT : ACL_ERROR_RT_INVALID_HANDLE;
+    return nullptr;
+  }
   if (context->default_stream == nullptr) context->default_stream = make_stream(runtime, context, site);
   return context->default_stream;
 }

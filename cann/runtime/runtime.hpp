@@ -67,6 +67,8 @@ class Context {
   bool primary() const { return primary_; }
 
   std::atomic<bool> destroyed{false};
+  Site created;                            ///< by aclrtCreateContext
+  bool leak_reported = false;              ///< guarded by Runtime::mutex
   std::array<std::int64_t, 3> options{};   ///< by aclSysParamOpt
   std::shared_ptr<Stream> default_stream;  ///< made at first use
 
@@ -90,6 +92,7 @@ struct Event {
 
 struct Device {
   int set_count = 0;
+  bool was_reset = false;  ///< since it was set first; threads that never reset it are common
   std::shared_ptr<Context> primary;
 };
 

@@ -1,7 +1,10 @@
 #include "cann/runtime/settings.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 namespace mla_prolog::cann {
@@ -10,6 +13,18 @@ namespace {
 constexpr const char* kDefaultCannVersion = "8.5.0";
 constexpr std::size_t kDefaultDeviceMemory = std::size_t{64} << 30;
 constexpr std::uint32_t kDefaultDeviceCount = 8;
+
+/// Memory of the emulated device is the machine's: promising more than there is would end the process, not the call.
+std::size_t default_device_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::size_t kilobytes = 0;
+  while (file >> name >> kilobytes) {
+    if (name == "MemAvailable:") return std::min(kDefaultDeviceMemory, kilobytes / 4 * 3 << 10);
+    file.ignore(256, '\n');
+  }
+  return kDefaultDeviceMemory;
+}
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -74,12 +89,19 @@ void read_soc(Settings& s) {
 Settings read_settings() {
   Settings s;
   s.check = read_check_level();
-  if (const auto status = size_variable("MLA_PROLOG_CHECK_EXIT")) s.check_exit = static_cast<int>(*status);
+  if (const auto status = size_variable("MLA_PROLOG_CHECK_EXIT")) {
+    // The system keeps eight bits of an exit status: 256 would be success.
+    if (*status <= 255) {
+      s.check_exit = static_cast<int>(*status);
+    } else {
+      complain("MLA_PROLOG_CHECK_EXIT", variable("MLA_PROLOG_CHECK_EXIT"), "a number up to 255");
+    }
+  }
   read_soc(s);
   const std::string_view version = variable("MLA_PROLOG_CANN_VERSION");
   s.cann_version = version.empty() ? std::string(kDefaultCannVersion) : std::string(version);
   s.verbose = static_cast<int>(size_variable("MLA_PROLOG_VERBOSE").value_or(0));
-  s.device_memory = size_variable("MLA_PROLOG_DEVICE_MEMORY").value_or(kDefaultDeviceMemory);
+  s.device_memory = size_variable("MLA_PROLOG_DEVICE_MEMORY").value_or(default_device_memory());
   s.device_count = static_cast<std::uint32_t>(size_variable("MLA_PROLOG_DEVICE_COUNT").value_or(kDefaultDeviceCount));
   s.threads = static_cast<int>(size_variable("MLA_PROLOG_THREADS").value_or(0));
   return s;

@@ -15,7 +15,11 @@ Stream::Stream(std::uint32_t id, std::uint64_t first_number, std::shared_ptr<Con
       queued_(first_number),
       completed_(first_number) {}
 
-Stream::~Stream() { stop(); }
+Stream::~Stream() {
+  cancelled = true;
+  wake_callbacks();
+  stop();
+}
 
 void Stream::start() {
   const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +85,12 @@ class Stream {
 
   Clock clock;                        ///< what the next work is ordered behind; guarded by Runtime::mutex
   std::uint64_t callback_thread = 0;  ///< thread subscribed to callbacks, 0: none; guarded by Runtime::mutex
+  bool lost = false;                  ///< used after its context ended, which was reported; guarded by Runtime::mutex
+
+  // What a callback that blocks the stream looks at while nobody serves it; changed with wake_callbacks() after it.
+  std::atomic<std::uint64_t> unsubscribed{0};  ///< how often a thread's subscription ended
+  std::atomic<bool> closing{false};            ///< callbacks are given a moment more
+  std::atomic<bool> cancelled{false};          ///< callbacks are dropped
 
  private:
   static constexpr std::size_t kSlots = 256;
@@ -105,5 +112,8 @@ class Stream {
   bool stopping_ = false;
   std::thread worker_;
 };
+
+/// Makes callbacks that wait to be served look at their stream again. Runtime::mutex must not be held.
+void wake_callbacks();
 
 }  // namespace mla_prolog::cann

@@ -45,6 +45,7 @@ struct CallbackQueue {
   struct Entry {
     aclrtCallback function;
     void* data;
+    Clock clock;  ///< what the callback is ordered behind
     bool done = false;
   };
   std::mutex mutex;
@@ -57,7 +58,43 @@ CallbackQueue& callbacks() {
   return *queue;
 }
 
+/// How long a stream that is being destroyed waits for a callback that blocks it.
+constexpr std::chrono::seconds kPatience{1};
+
+struct Call {
+  CallbackQueue::Entry* entry;
+  Stream* stream;
+  std::uint64_t thread;
+  std::uint64_t unsubscribed;
+  bool block;
+};
+
+/// The stream has come to a callback.
+int hand_over(Task& task) {
+  const Call& call = task.get<Call>();
+  CallbackQueue& queue = callbacks();
+  std::unique_lock<std::mutex> guard(queue.mutex);
+  queue.waiting[call.thread].push_back(std::static_pointer_cast<CallbackQueue::Entry>(task.owner));
+  queue.changed.notify_all();
+  if (!call.block) return ACL_SUCCESS;
+  const auto released = [&] {
+    return call.entry->done || call.stream->cancelled || call.stream->unsubscribed != call.unsubscribed;
+  };
+  queue.changed.wait(guard, [&] { return released() || call.stream->closing; });
+  if (!released()) queue.changed.wait_for(guard, kPatience, released);
+  if (!call.entry->done) {
+    std::erase_if(queue.waiting[call.thread], [&](const auto& entry) { return entry.get() == call.entry; });
+  }
+  return ACL_SUCCESS;
+}
+
 }  // namespace
+
+void wake_callbacks() {
+  CallbackQueue& queue = callbacks();
+  const std::lock_guard lock(queue.mutex);
+  queue.changed.notify_all();
+}
 
 namespace api {
 
@@ -83,6 +120,7 @@ aclError destroy_stream(const Site& site, aclrtStream handle, bool force) noexce
     const auto stream = find_stream(site, handle, status);
     if (stream == nullptr) return status;
     Runtime& runtime = Runtime::instance();
+    bool served = false;
     {
       const std::lock_guard lock(runtime.mutex);
       if (!force && runtime.host.at(stream->id()) < stream->issued() &&
@@ -90,7 +128,11 @@ aclError destroy_stream(const Site& site, aclrtStream handle, bool force) noexce
         return ACL_ERROR_RT_STREAM_NOT_COMPLETE;
       }
       runtime.streams.remove(handle);
+      served = stream->callback_thread != 0 && stream->callback_thread != static_cast<std::uint64_t>(pthread_self());
     }
+    // A callback that nobody can serve any more must not keep the stream from ending.
+    (force || !served ? stream->cancelled : stream->closing) = true;
+    wake_callbacks();
     stream->stop();
     const std::lock_guard lock(runtime.mutex);
     StreamEntry& entry = runtime.stream_entries[stream->id()];
@@ -178,11 +220,15 @@ aclError unsubscribe(const Site& site, std::uint64_t thread, aclrtStream handle)
     int status = ACL_SUCCESS;
     const auto stream = find_stream(site, handle, status);
     if (stream == nullptr) return status;
-    const std::lock_guard lock(Runtime::instance().mutex);
-    if (stream->callback_thread != thread) {
-      return refuse(site, ACL_ERROR_RT_THREAD_SUBSCRIBE, "the thread is not subscribed to the stream");
+    {
+      const std::lock_guard lock(Runtime::instance().mutex);
+      if (stream->callback_thread != thread) {
+        return refuse(site, ACL_ERROR_RT_THREAD_SUBSCRIBE, "the thread is not subscribed to the stream");
+      }
+      stream->callback_thread = 0;
+      ++stream->unsubscribed;
     }
-    stream->callback_thread = 0;
+    wake_callbacks();
     return ACL_SUCCESS;
   });
 }
@@ -201,6 +247,12 @@ aclError process_report(const Site& site, std::int32_t timeout_ms) noexcept {
     const auto entry = waiting.front();
     waiting.pop_front();
     lock.unlock();
+    {
+      // What the stream did before the callback is done, and the callback may look at it.
+      Runtime& runtime = Runtime::instance();
+      const std::lock_guard guard(runtime.mutex);
+      runtime.host.join(entry->clock);
+    }
     entry->function(entry->data);
     lock.lock();
     entry->done = true;
@@ -223,23 +275,9 @@ aclError launch_callback(const Site& site, aclrtCallback function, void* data, a
     if (stream->callback_thread == 0) {
       return refuse(site, ACL_ERROR_RT_STREAM_NO_CB_REG, "no thread is subscribed to the stream's callbacks");
     }
-    struct Call {
-      CallbackQueue::Entry* entry;
-      std::uint64_t thread;
-      bool block;
-    };
-    auto entry = std::make_shared<CallbackQueue::Entry>(CallbackQueue::Entry{function, data});
-    task->set(
-        [](Task& t) -> int {
-          const Call& call = t.get<Call>();
-          CallbackQueue& queue = callbacks();
-          std::unique_lock<std::mutex> guard(queue.mutex);
-          queue.waiting[call.thread].push_back(std::static_pointer_cast<CallbackQueue::Entry>(t.owner));
-          queue.changed.notify_all();
-          if (call.block) queue.changed.wait(guard, [&] { return call.entry->done; });
-          return ACL_SUCCESS;
-        },
-        Call{entry.get(), stream->callback_thread, type == ACL_CALLBACK_BLOCK});
+    auto entry = std::make_shared<CallbackQueue::Entry>(CallbackQueue::Entry{function, data, stream->clock});
+    task->set(hand_over, Call{entry.get(), stream.get(), stream->callback_thread, stream->unsubscribed,
+                              type == ACL_CALLBACK_BLOCK});
     task->owner = std::move(entry);
     stream->commit(runtime.host);
     return ACL_SUCCESS;

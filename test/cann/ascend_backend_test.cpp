@@ -210,7 +210,9 @@ TEST_CASE("a wrong cache index in device memory is the device's finding, and not
   const OnDevice device(computation);
   const Status status = run_on_device(computation, device);
   CHECK(status.rule == Rule::backend_failed);
-  CHECK(message(status) == "aclrtSynchronizeStream failed with status 507015");
+  CHECK(message(status).find("aclrtSynchronizeStream (aclnnMlaPrologV3WeightNz: ") == 0);
+  CHECK(message(status).find("token 1 has slot or block 1000") != std::string::npos);
+  CHECK(message(status).find(") failed with status 507015") != std::string::npos);
 }
 
 TEST_CASE("a failing phase two is reported, and nothing is written or kept", "[phase_two_error]") {
@@ -233,7 +235,8 @@ TEST_CASE("a device without memory says so, and keeps nothing", "[small]") {
   const auto before = computation.memory;
   const Status status = computation.run(Backend::ascend);
   CHECK(status.rule == Rule::backend_failed);
-  CHECK(message(status) == "aclrtMalloc failed with status 207001");
+  CHECK(message(status).find("aclrtMalloc (aclrtMalloc returned 207001: ") == 0);
+  CHECK(message(status).find("bytes of device memory are in use) failed with status 207001") != std::string::npos);
   CHECK(computation.memory == before);
 }
 

@@ -17,6 +17,9 @@ std::vector<Misuse> of_memory();
 std::vector<Misuse> of_operators();
 std::vector<Misuse> of_handles();
 
+/// Ends with an operator queued, behind other work, that finds a bad index.
+void end_with_work_queued();
+
 /// For the running misuse.
 extern aclrtStream stream;
 

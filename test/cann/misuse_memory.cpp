@@ -127,6 +127,16 @@ int leak(bool wrong) {
   return wrong ? 1 : 0;
 }
 
+int use_after_host_free(bool wrong) {
+  const Memory device(64);
+  void* host = nullptr;
+  aclrtMallocHost(&host, 64);
+  if (wrong) aclrtFreeHost(host);
+  const int status = aclrtMemcpy(host, 64, device.p, 64, ACL_MEMCPY_DEVICE_TO_HOST);
+  if (!wrong) aclrtFreeHost(host);
+  return status;
+}
+
 int host_leak(bool wrong) {
   void* p = nullptr;
   aclrtMallocHost(&p, 64);
@@ -155,6 +165,7 @@ std::vector<Misuse> of_memory() {
       {"free_of_host_memory", "free-of-foreign-pointer", free_of_host_memory},
       {"guard", "guard-overwritten", guard},
       {"leak", "leak", leak},
+      {"use_after_host_free", "use-after-free", use_after_host_free},
       {"host_leak", "leak", host_leak},
   };
 }

@@ -1,4 +1,5 @@
 // Misuse of operators: their tensors, workspaces, executors, and when their results are there.
+#include "aclnnop/aclnn_dynamic_quant.h"
 #include "test/cann/misuse.hpp"
 #include "test/cann/small_op.hpp"
 
@@ -56,6 +57,7 @@ int small_workspace(bool wrong) {
   op.phase_one();
   const int status = aclnnMlaPrologV3WeightNz(op.workspace, op.workspace_bytes - (wrong ? 1 : 0), op.executor, stream);
   aclrtSynchronizeStream(stream);
+  if (status != 0) aclDestroyAclOpExecutor(op.executor);
   return status;
 }
 
@@ -111,6 +113,88 @@ int bad_index(bool wrong) {
   return status;
 }
 
+int phase_one_only(small_op::Op& op) {
+  const int status = op.phase_one();
+  if (status == 0) aclDestroyAclOpExecutor(op.executor);
+  return status;
+}
+
+int negative_stride(bool wrong) {
+  small_op::Op op;
+  aclDestroyTensor(op.token_x.handle);
+  // Both rows are the same memory, which is legal, or go backwards.
+  const int64_t shape[] = {2, 1024}, strides[] = {wrong ? -1024 : 0, 1};
+  op.token_x.handle = aclCreateTensor(shape, 2, ACL_BF16, strides, 0, ACL_FORMAT_ND, shape, 2, op.token_x.memory);
+  return phase_one_only(op);
+}
+
+int negative_cache_stride(bool wrong) {
+  small_op::Op op;
+  aclDestroyTensor(op.kv_cache.handle);
+  const int64_t shape[] = {2, 16, 1, 512}, strides[] = {wrong ? -8192 : 8192, 512, 512, 1};
+  op.kv_cache.handle = aclCreateTensor(shape, 4, ACL_BF16, strides, 0, ACL_FORMAT_ND, shape, 4, op.kv_cache.memory);
+  return phase_one_only(op);
+}
+
+int transposed_weight(bool wrong) {
+  small_op::Op op;
+  aclDestroyTensor(op.weight_dq.handle);
+  const int64_t shape[] = {1024, 1536}, dense[] = {1536, 1}, transposed[] = {1, 1024}, storage[] = {96, 64, 16, 16};
+  op.weight_dq.handle = aclCreateTensor(shape, 2, ACL_BF16, wrong ? transposed : dense, 0, ACL_FORMAT_FRACTAL_NZ,
+                                        storage, 4, op.weight_dq.memory);
+  return phase_one_only(op);
+}
+
+int negative_quant_stride(bool wrong) {
+  const Memory x(256), y(128), scale(8);
+  const int64_t shape[] = {2, 64}, strides[] = {wrong ? -64 : 64, 1};
+  aclTensor* tensors[] = {aclCreateTensor(shape, 2, ACL_BF16, strides, 0, ACL_FORMAT_ND, shape, 2, x.p),
+                          aclCreateTensor(shape, 2, ACL_INT8, nullptr, 0, ACL_FORMAT_ND, shape, 2, y.p),
+                          aclCreateTensor(shape, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape, 1, scale.p)};
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  const int status = aclnnDynamicQuantGetWorkspaceSize(tensors[0], nullptr, tensors[1], tensors[2], &bytes, &executor);
+  if (status == 0) aclDestroyAclOpExecutor(executor);
+  for (aclTensor* tensor : tensors) aclDestroyTensor(tensor);
+  return status;
+}
+
+int far_offset(bool wrong) {
+  small_op::Op op;
+  aclDestroyTensor(op.token_x.handle);
+  const int64_t shape[] = {2, 1024};
+  op.token_x.handle =
+      aclCreateTensor(shape, 2, ACL_BF16, nullptr, wrong ? INT64_MIN : 0, ACL_FORMAT_ND, shape, 2, op.token_x.memory);
+  op.phase_one();
+  const int status = op.phase_two(stream);
+  const int later = aclrtSynchronizeStream(stream);
+  if (status != 0) aclDestroyAclOpExecutor(op.executor);
+  return status != 0 ? status : later;
+}
+
+int wrong_index(bool wrong) {
+  small_op::Op op;
+  op.phase_one();
+  const int status = aclSetTensorAddr(op.executor, wrong ? 5 : 0, op.token_x.handle, op.token_x.memory);
+  op.phase_two(stream);
+  aclrtSynchronizeStream(stream);
+  return status;
+}
+
+int executor_leak(bool wrong) {
+  small_op::Op op;
+  op.phase_one();
+  if (!wrong) aclDestroyAclOpExecutor(op.executor);
+  return wrong ? 1 : 0;
+}
+
+int tensor_leak(bool wrong) {
+  const int64_t dim = 4;
+  aclTensor* tensor = aclCreateTensor(&dim, 1, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr);
+  if (!wrong) aclDestroyTensor(tensor);
+  return wrong ? 1 : 0;
+}
+
 int stale_tensor(bool wrong) {
   small_op::Op op;
   aclTensor* tensor = op.token_x.handle;
@@ -145,6 +229,16 @@ int garbage_executor(bool wrong) {
 
 }  // namespace
 
+void end_with_work_queued() {
+  constexpr size_t kBytes = size_t{64} << 20;
+  void* p = nullptr;
+  aclrtMalloc(&p, kBytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  for (int i = 0; i < 5; ++i) aclrtMemsetAsync(p, kBytes, i, kBytes, stream);
+  auto* op = new small_op::Op({9999});
+  op->phase_one();
+  op->phase_two(stream);
+}
+
 std::vector<Misuse> of_operators() {
   return {
       {"host_tensor", "host-pointer-as-device", host_tensor},
@@ -157,6 +251,14 @@ std::vector<Misuse> of_operators() {
       {"write_too_early", "unsynchronized-access", write_too_early},
       {"output_overlap", "output-overlap", output_overlap},
       {"bad_index", "bad-index", bad_index},
+      {"negative_stride", "bad-strides", negative_stride},
+      {"negative_cache_stride", "bad-strides", negative_cache_stride},
+      {"negative_quant_stride", "bad-strides", negative_quant_stride},
+      {"transposed_weight", "bad-strides", transposed_weight},
+      {"far_offset", "host-pointer-as-device", far_offset},
+      {"wrong_index", "invalid-handle", wrong_index},
+      {"executor_leak", "leak", executor_leak},
+      {"tensor_leak", "leak", tensor_leak},
       {"stale_tensor", "invalid-handle", stale_tensor},
       {"executor_twice", "executor-reused", executor_twice},
       {"garbage_executor", "invalid-handle", garbage_executor},

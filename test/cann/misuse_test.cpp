@@ -155,6 +155,19 @@ TEST_CASE("host code that dereferences a device address ends as it does with a d
   }
 }
 
+TEST_CASE("work that is queued when the program ends counts, too") {
+  const Outcome outcome = run({"end_with_work_queued"}, {{"MLA_PROLOG_CHECK_EXIT", "9"}});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 9);
+  CHECK(count(outcome.err, "mla_prolog: finding [bad-index]") == 1);
+}
+
+TEST_CASE("an exit status that would become another is not taken") {
+  const Outcome outcome = run({"double_free", "wrong"}, {{"MLA_PROLOG_CHECK_EXIT", "256"}});
+  CHECK(outcome.exit_code == 0);
+  CHECK(count(outcome.err, "warning: MLA_PROLOG_CHECK_EXIT=256 is not understood (a number up to 255)") == 1);
+}
+
 TEST_CASE("a finding names the call, the argument, and where the memory was allocated") {
   const Outcome outcome = run({"copy_past_end", "wrong"}, {});
   CHECK(count(outcome.err, "aclrtMemcpy: dst needs 64 bytes, there are 32") == 1);

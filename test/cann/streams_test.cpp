@@ -1,6 +1,7 @@
 // Streams, events, contexts and executors in their asynchronous life. Runs under the thread sanitizer.
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -189,7 +190,11 @@ TEST_CASE("phase two runs on another thread, as a plug-in's task queue does") {
   small_op::Op op;
   REQUIRE(op.phase_one() == 0);
   aclnnStatus status = -1;
-  std::thread([&] { status = op.phase_two(device.stream); }).join();
+  aclrtContext context = nullptr;
+  REQUIRE(aclrtGetCurrentContext(&context) == 0);
+  std::thread([&] {
+    if (aclrtSetCurrentContext(context) == 0) status = op.phase_two(device.stream);
+  }).join();
   CHECK(status == 0);
   REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
   CHECK(op.read(op.query) != std::vector<unsigned char>(op.query.bytes, 0xA5));
@@ -209,6 +214,33 @@ TEST_CASE("a repeatable executor runs again, with other addresses") {
   std::vector<unsigned char> again(op.query.bytes);
   REQUIRE(aclrtMemcpy(again.data(), again.size(), second_query.p, again.size(), ACL_MEMCPY_DEVICE_TO_HOST) == 0);
   CHECK(again == op.read(op.query));
+}
+
+TEST_CASE("a weight with gaps between its groups is made contiguous") {
+  Device device;
+  small_op::Op op;
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  const auto expected = op.read(op.query);
+
+  // Every second group of a buffer that holds other values between them.
+  constexpr std::int64_t kGroup = 64 * 16 * 16;
+  const std::array<std::int64_t, 4> shape{96, 64, 16, 16};
+  const std::array<std::int64_t, 4> strides{2 * kGroup, 256, 16, 1};
+  std::vector<std::uint16_t> host(2 * 96 * kGroup, 0x4000);
+  for (std::int64_t group = 0; group < 96; ++group) {
+    std::fill_n(host.begin() + 2 * group * kGroup, kGroup, std::uint16_t{0x3E80});
+  }
+  const DeviceBytes memory(host.size() * 2);
+  REQUIRE(aclrtMemcpy(memory.p, host.size() * 2, host.data(), host.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE) == 0);
+  aclDestroyTensor(op.weight_dq.handle);
+  op.weight_dq.handle =
+      aclCreateTensor(shape.data(), 4, ACL_BF16, strides.data(), 0, ACL_FORMAT_FRACTAL_NZ, shape.data(), 4, memory.p);
+  REQUIRE(op.phase_one() == 0);
+  REQUIRE(op.phase_two(device.stream) == 0);
+  REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(op.read(op.query) == expected);
 }
 
 TEST_CASE("tensor objects may go before phase two") {
@@ -265,6 +297,73 @@ TEST_CASE("a failure of queued work is reported once, and what follows runs") {
   CHECK(op.read(op.query) != before);
 }
 
+TEST_CASE("a callback may look at what its stream has done") {
+  Device device;
+  struct Look {
+    void* p = nullptr;
+    std::array<unsigned char, 16> host{};
+  } look;
+  const DeviceBytes memory(16);
+  look.p = memory.p;
+  for (const aclrtCallbackBlockType type : {ACL_CALLBACK_BLOCK, ACL_CALLBACK_NO_BLOCK}) {
+    const int value = type == ACL_CALLBACK_BLOCK ? 5 : 6;
+    std::atomic<bool> served{false};
+    std::thread thread([&] {
+      CHECK(aclrtSetDevice(0) == 0);
+      CHECK(aclrtSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
+      served = true;
+      CHECK(aclrtProcessReport(10000) == 0);
+      CHECK(aclrtUnSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
+      CHECK(aclrtResetDevice(0) == 0);
+    });
+    while (!served) sleep_ms(1);
+    CHECK(aclrtMemsetAsync(memory.p, 16, value, 16, device.stream) == 0);
+    CHECK(aclrtLaunchCallback(
+              [](void* data) {
+                auto* l = static_cast<Look*>(data);
+                aclrtMemcpy(l->host.data(), 16, l->p, 16, ACL_MEMCPY_DEVICE_TO_HOST);
+              },
+              &look, type, device.stream) == 0);
+    thread.join();
+    CHECK(look.host[15] == value);
+  }
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
+TEST_CASE("a callback that nobody serves does not keep its stream from ending") {
+  Device device;
+  const auto never = [](void* called) { *static_cast<bool*>(called) = true; };
+  const auto self = static_cast<std::uint64_t>(pthread_self());
+  bool called = false;
+  aclrtStream other = nullptr;
+  SECTION("destroyed by force") {
+    REQUIRE(aclrtCreateStream(&other) == 0);
+    REQUIRE(aclrtSubscribeReport(self, other) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, other) == 0);
+    CHECK(aclrtDestroyStreamForce(other) == 0);
+  }
+  SECTION("no longer subscribed") {
+    REQUIRE(aclrtCreateStream(&other) == 0);
+    REQUIRE(aclrtSubscribeReport(self, other) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, other) == 0);
+    CHECK(aclrtUnSubscribeReport(self, other) == 0);
+    CHECK(aclrtSynchronizeStream(other) == 0);
+    CHECK(aclrtDestroyStream(other) == 0);
+  }
+  SECTION("with its context") {
+    aclrtContext first = nullptr;
+    aclrtContext context = nullptr;
+    REQUIRE(aclrtGetCurrentContext(&first) == 0);
+    REQUIRE(aclrtCreateContext(&context, 0) == 0);
+    REQUIRE(aclrtSubscribeReport(self, nullptr) == 0);
+    REQUIRE(aclrtLaunchCallback(never, &called, ACL_CALLBACK_BLOCK, nullptr) == 0);
+    CHECK(aclrtDestroyContext(context) == 0);
+    REQUIRE(aclrtSetCurrentContext(first) == 0);
+  }
+  CHECK_FALSE(called);
+  CHECK(aclrtProcessReport(1) == ACL_ERROR_RT_REPORT_TIMEOUT);
+}
+
 TEST_CASE("the default stream belongs to the context") {
   Device device;
   const DeviceBytes memory(16);
@@ -311,6 +410,11 @@ TEST_CASE("device memory is not zero, is counted, and has an end") {
   void* p = nullptr;
   CHECK(aclrtMalloc(&p, total + 1, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_ERROR_RT_MEMORY_ALLOCATION);
   CHECK(aclGetRecentErrMsg() != nullptr);
+}
+
+TEST_CASE("a configuration file that cannot be read is refused") {
+  CHECK(aclInit("no/such/folder/acl.json") == ACL_ERROR_INVALID_FILE);
+  CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
 }
 
 TEST_CASE("initialisation is counted") {

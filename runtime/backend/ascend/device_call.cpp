@@ -1,8 +1,10 @@
 #include "runtime/backend/ascend/device_call.hpp"
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -27,19 +29,55 @@ std::int32_t device_number() {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
+/// The most of CANN's text that is kept.
+constexpr std::size_t kTextBytes = 240;
+
 struct Failure {
   const char* function;
   int status;
+  std::array<char, kTextBytes> text;  ///< what CANN says about it, on one line; may be empty
 };
 
-void require(int status, const char* function) {
-  if (status != 0) throw Failure{function, status};
+/// CANN forgets the text with the next call that fails, so it is taken at once.
+[[noreturn]] void fail(const Library& library, int status, const char* function) {
+  Failure failure{function, status, {}};
+  const char* text = library.recent_error();
+  std::size_t length = 0;
+  for (; text != nullptr && text[length] != '\0' && length + 1 < kTextBytes; ++length) {
+    failure.text[length] = static_cast<unsigned char>(text[length]) < ' ' ? ' ' : text[length];
+  }
+  while (length > 0 && failure.text[length - 1] == ' ') failure.text[--length] = '\0';
+  throw failure;
+}
+
+void require(const Library& library, int status, const char* function) {
+  if (status != 0) fail(library, status, function);
+}
+
+/// "function (text)" for as long as the process lives, since a Status may be kept anywhere. There is room for some
+/// failures; later ones that say something new are told without their text. Allocates nothing.
+const char* keep_text(const Failure& failure) {
+  constexpr std::size_t kKept = 64;
+  using Text = std::array<char, kTextBytes + 64>;
+  static std::mutex mutex;
+  static std::array<Text, kKept> kept;
+  static std::size_t count = 0;
+  if (failure.text[0] == '\0') return failure.function;
+  Text text{};
+  std::snprintf(text.data(), text.size(), "%s (%s)", failure.function, failure.text.data());
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (kept[i] == text) return kept[i].data();
+  }
+  if (count == kKept) return failure.function;
+  kept[count] = text;
+  return kept[count++].data();
 }
 
 /// Initialises CANN once; it is never finalised, since the program may use it, too.
 void initialise(const Library& library) {
   static const int status = library.init(nullptr);
-  if (status != kRepeatedInit) require(status, "aclInit");
+  if (status != kRepeatedInit) require(library, status, "aclInit");
 }
 
 /// Makes sure the calling thread has a device, and takes back what it set.
@@ -48,7 +86,7 @@ class DeviceGuard {
   explicit DeviceGuard(const Library& library) : library_(library) {
     std::int32_t current = 0;
     if (library.get_device(&current) == 0) return;
-    require(library.set_device(device_number()), "aclrtSetDevice");
+    require(library, library.set_device(device_number()), "aclrtSetDevice");
     set_ = true;
   }
   ~DeviceGuard() {
@@ -66,7 +104,7 @@ class DeviceGuard {
 class Resources {
  public:
   explicit Resources(const Library& library) : library_(library) {
-    require(library.create_stream(&stream), "aclrtCreateStream");
+    require(library, library.create_stream(&stream), "aclrtCreateStream");
   }
   ~Resources() {
     if (executor != nullptr && library_.destroy_executor != nullptr) library_.destroy_executor(executor);
@@ -80,7 +118,7 @@ class Resources {
   void* allocate(std::size_t bytes) {
     memory_.reserve(memory_.size() + 1);
     void* memory = nullptr;
-    require(library_.malloc(&memory, bytes, 0), "aclrtMalloc");
+    require(library_, library_.malloc(&memory, bytes, 0), "aclrtMalloc");
     memory_.push_back(memory);
     return memory;
   }
@@ -99,7 +137,7 @@ class Resources {
     }
     void* tensor = library_.create_tensor(desc.shape.data(), rank, static_cast<int>(desc.dtype), desc.strides.data(), 0,
                                           static_cast<int>(desc.format), storage, storage_rank, data);
-    if (tensor == nullptr) throw Failure{"aclCreateTensor", -1};
+    if (tensor == nullptr) fail(library_, -1, "aclCreateTensor");
     tensors_.push_back(tensor);
     return tensor;
   }
@@ -152,7 +190,7 @@ std::array<void*, kTensorCount> to_device(const Library& library, const Problem&
     }
     there = resources.allocate(bytes);
     if (!is_output(id) && tensors.get(id) != nullptr) {
-      require(library.memcpy(there, bytes, tensors.get(id), bytes, kHostToDevice), "aclrtMemcpy");
+      require(library, library.memcpy(there, bytes, tensors.get(id), bytes, kHostToDevice), "aclrtMemcpy");
     }
   }
   return data;
@@ -164,7 +202,8 @@ void to_host(const Library& library, const Problem& problem, const std::array<vo
     const std::size_t bytes = problem[id].extent_bytes();
     if (!(is_output(id) || is_cache(id)) || !problem[id].present() || bytes == 0) continue;
     // Outputs and caches are what tensors.get() may write through.
-    require(library.memcpy(const_cast<void*>(tensors.get(id)), bytes, data[static_cast<std::size_t>(id)], bytes,
+    require(library,
+            library.memcpy(const_cast<void*>(tensors.get(id)), bytes, data[static_cast<std::size_t>(id)], bytes,
                            kDeviceToHost),
             "aclrtMemcpy");
   }
@@ -173,6 +212,7 @@ void to_host(const Library& library, const Problem& problem, const std::array<vo
 void compute(const Library& library, const Problem& problem, const Tensors& tensors, Memory memory) {
   initialise(library);
   const DeviceGuard device(library);
+  library.recent_error();  // whatever came before is not this call's
   Resources resources(library);
   const std::array<void*, kTensorCount> data = to_device(library, problem, tensors, memory, resources);
   std::array<void*, kTensorCount> handles{};
@@ -182,13 +222,13 @@ void compute(const Library& library, const Problem& problem, const Tensors& tens
   }
   if (library.legacy_interface) add_placeholders(problem, resources, handles);
   std::uint64_t workspace_bytes = 0;
-  require(phase_one(library, problem, handles, workspace_bytes, resources.executor),
+  require(library, phase_one(library, problem, handles, workspace_bytes, resources.executor),
           "aclnnMlaPrologV3WeightNzGetWorkspaceSize");
   void* workspace = workspace_bytes == 0 ? nullptr : resources.allocate(workspace_bytes);
-  require(library.phase_two(workspace, workspace_bytes, resources.executor, resources.stream),
+  require(library, library.phase_two(workspace, workspace_bytes, resources.executor, resources.stream),
           "aclnnMlaPrologV3WeightNz");
   resources.executor = nullptr;  // phase two took it
-  require(library.synchronize_stream(resources.stream), "aclrtSynchronizeStream");
+  require(library, library.synchronize_stream(resources.stream), "aclrtSynchronizeStream");
   if (memory == Memory::host) to_host(library, problem, data, tensors);
 }
 
@@ -208,7 +248,7 @@ Status DeviceCall::run(const Tensors& tensors) const noexcept {
     compute(*library_, problem_, tensors, memory_);
     return {};
   } catch (const Failure& failure) {
-    return failed(failure.function, failure.status);
+    return failed(keep_text(failure), failure.status);
   } catch (...) {
     return {.code = StatusCode::runtime_error, .rule = Rule::out_of_memory};
   }

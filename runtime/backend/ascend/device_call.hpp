@@ -13,7 +13,8 @@ namespace mla_prolog::ascend {
 
 /// Runs both phases on a stream of its own and waits. From host memory the inputs are copied to the device, outputs and
 /// caches back; nothing is written on failure. Tensors in device memory are taken where they are. A failure has the
-/// rule `backend_failed`, the CANN function's name as parameter, and its status as value.
+/// rule `backend_failed`, the CANN function's name as parameter, with CANN's text about it where there is one, and
+/// its status as value.
 class DeviceCall {
  public:
   DeviceCall(std::shared_ptr<const Library> library, const Problem& problem, Memory memory)
