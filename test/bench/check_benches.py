@@ -74,7 +74,9 @@ def check_serve(program):
     answers = output([program, "--serve", *dims], "w0kv0 2 auto 1\nw9kv9 2 auto 1\nnonsense\nw2kv0 1 auto 2\n"
                      "w0kv0 1 auto 1 fast\nw0kv0 1 auto 1 quick\n").split("\n")
     expect(len(answers) == 7, f"serve: answers {answers}")
-    expect(all(float(answers[i]) > 0 for i in (0, 3, 4)), f"serve: times {answers}")
+    expect(all(float(answers[i]) > 0 for i in (0, 3)), f"serve: times {answers}")
+    # Builds without oneDNN, and CPUs for which it has nothing quick, refuse by name.
+    expect(answers[4].startswith("ERROR numerics fast:") or float(answers[4]) > 0, f"serve: fast {answers}")
     expect(all(answers[i].startswith("ERROR") for i in (1, 2, 5)), f"serve: refusals {answers}")
 
 

@@ -87,6 +87,9 @@ TEST_CASE("fast runs are judged by their bounds, not to the bit") {
                                            "64",  "--numerics", "fast", "--quant",  scenario};
     const CliResult text = cli(options);
     INFO(scenario << ' ' << text.err << text.out);
+    if (text.code == 2 && text.err.find("numerics fast: ") != std::string::npos) {
+      MLA_PROLOG_SKIP("no matmuls for numerics fast in this build or on this CPU");
+    }
     CHECK(text.code == 0);
     const bool equal = text.out.find("reference: 64 tokens, equal") != std::string::npos;
     CHECK(equal != (text.out.find("reference: 64 tokens, within the bounds of fast: ") != std::string::npos));
