@@ -308,13 +308,15 @@ TEST_CASE("a callback may look at what its stream has done") {
   for (const aclrtCallbackBlockType type : {ACL_CALLBACK_BLOCK, ACL_CALLBACK_NO_BLOCK}) {
     const int value = type == ACL_CALLBACK_BLOCK ? 5 : 6;
     std::atomic<bool> served{false};
+    std::array<aclError, 5> codes{};  // assertions are for one thread at a time
     std::thread thread([&] {
-      CHECK(aclrtSetDevice(0) == 0);
-      CHECK(aclrtSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
+      const auto self = static_cast<std::uint64_t>(pthread_self());
+      codes[0] = aclrtSetDevice(0);
+      codes[1] = aclrtSubscribeReport(self, device.stream);
       served = true;
-      CHECK(aclrtProcessReport(10000) == 0);
-      CHECK(aclrtUnSubscribeReport(static_cast<std::uint64_t>(pthread_self()), device.stream) == 0);
-      CHECK(aclrtResetDevice(0) == 0);
+      codes[2] = aclrtProcessReport(10000);
+      codes[3] = aclrtUnSubscribeReport(self, device.stream);
+      codes[4] = aclrtResetDevice(0);
     });
     while (!served) sleep_ms(1);
     CHECK(aclrtMemsetAsync(memory.p, 16, value, 16, device.stream) == 0);
@@ -325,6 +327,7 @@ TEST_CASE("a callback may look at what its stream has done") {
               },
               &look, type, device.stream) == 0);
     thread.join();
+    CHECK(codes == std::array<aclError, 5>{});
     CHECK(look.host[15] == value);
   }
   CHECK(aclrtSynchronizeStream(device.stream) == 0);
