@@ -9,15 +9,9 @@
 #include <cstddef>
 
 #include "bench/support/peaks_table.hpp"
+#include "tools/run/peak_vectors.hpp"
 
 // A value that the compiler must keep in a register and cannot know.
-#if defined(__AVX512F__)
-#define MLA_PROLOG_REGISTER "v"
-#elif defined(__aarch64__)
-#define MLA_PROLOG_REGISTER "w"
-#else
-#define MLA_PROLOG_REGISTER "x"
-#endif
 #define MLA_PROLOG_KEEP(value) asm volatile("" : "+" MLA_PROLOG_REGISTER(value))
 
 namespace mla_prolog::bench {
@@ -49,24 +43,6 @@ double multiply_add(std::int64_t steps) {
   return static_cast<double>(steps) * kChains * VectorSet::kWidth * 2;
 }
 
-// In assembly: the compiler would copy registers. `product` is a spare register.
-#if defined(__AVX512VNNI__)
-constexpr int kOpsPerLane = 8;
-#define MLA_PROLOG_DOT "vpdpbusd %2, %2, %0"
-#elif defined(__AVX2__)
-constexpr int kOpsPerLane = 4;
-#define MLA_PROLOG_DOT "vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0"
-#elif defined(__ARM_FEATURE_DOTPROD)
-constexpr int kOpsPerLane = 8;
-#define MLA_PROLOG_DOT "sdot %0.4s, %2.16b, %2.16b"
-#elif defined(__aarch64__)
-constexpr int kOpsPerLane = 4;
-#define MLA_PROLOG_DOT "smull %1.8h, %2.8b, %2.8b\n\tsadalp %0.4s, %1.8h"
-#else
-constexpr int kOpsPerLane = 4;
-#define MLA_PROLOG_DOT "movdqa %2, %1\n\tpmaddwd %2, %1\n\tpaddd %1, %0"
-#endif
-
 double int8_dot(std::int64_t steps) {
   constexpr std::int32_t kZero = 0;
   const Int x = VectorSet::broadcast(&kZero);
@@ -82,7 +58,7 @@ double int8_dot(std::int64_t steps) {
                    : MLA_PROLOG_REGISTER(x));
     }
   }
-  return static_cast<double>(steps) * kChains * VectorSet::kWidth * kOpsPerLane;
+  return static_cast<double>(steps) * kChains * tools::kVectorBytes * tools::kDotOperationsPerByte;
 }
 
 // Codes enough for a few hundred steps without leaving the first-level cache.

@@ -1,22 +1,17 @@
 // The float32 multiply-add peak. Compiled once per instruction set: MLA_PROLOG_PEAK_FUNCTION names the function and the
-// flags choose the width. Nothing else may be included here, so that no inline function of another unit is compiled for
-// a wider instruction set than the machine may have.
+// flags choose the width. Nothing with code may be included here, so that no inline function of another unit is
+// compiled for a wider instruction set than the machine may have.
 #include <cstdint>
+
+#include "tools/run/peak_vectors.hpp"
 
 namespace mla_prolog::tools {
 
 double MLA_PROLOG_PEAK_FUNCTION(std::int64_t rounds) noexcept;
 
 double MLA_PROLOG_PEAK_FUNCTION(std::int64_t rounds) noexcept {
-#if defined(__AVX512F__)
-  constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-  constexpr int kBytes = 32;
-#else
-  constexpr int kBytes = 16;
-#endif
-  using Vector [[gnu::vector_size(kBytes)]] = float;
-  constexpr int kLanes = kBytes / static_cast<int>(sizeof(float));
+  using Vector [[gnu::vector_size(kVectorBytes)]] = float;
+  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(float));
   constexpr int kChains = 12;  // independent, to fill the pipelines; with two constants they fit 16 registers
   Vector chains[kChains];
   for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<float>(i + 2);  // 1 is a fixed point
