@@ -36,6 +36,9 @@ struct GoldenCase {
   const std::optional<GoldenInput>& input(TensorId id) const { return inputs[static_cast<std::size_t>(id)]; }
 };
 
+/// Whether cache_index holds block tables in this cache mode (PA_BLK_*).
+bool has_block_table(const std::string& cache_mode);
+
 /// Reads the JSON of a case. Throws InputError, with `file` as the name.
 GoldenCase parse_golden_case(std::string_view text, const std::string& file);
 

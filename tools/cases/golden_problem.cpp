@@ -26,7 +26,7 @@ TensorDesc cache_index_desc(const GoldenCase& golden, const Problem& problem, co
   const std::string& mode = golden.attributes.cache_mode;
   const TensorDesc& x = problem.token_x;
   std::vector<std::int64_t> shape;
-  if (mode == "PA_BLK_BSND" || mode == "PA_BLK_NZ") {
+  if (has_block_table(mode)) {
     if (x.rank == 3) {
       const std::int64_t block_size = std::max<std::int64_t>(1, dim(problem.kv_cache, 1));
       shape = {dim(x, 0), dim(x, 1) / block_size + (dim(x, 1) % block_size != 0 ? 1 : 0)};
@@ -45,6 +45,8 @@ TensorDesc cache_index_desc(const GoldenCase& golden, const Problem& problem, co
 }
 
 }  // namespace
+
+bool has_block_table(const std::string& cache_mode) { return cache_mode == "PA_BLK_BSND" || cache_mode == "PA_BLK_NZ"; }
 
 Problem golden_problem(const GoldenCase& golden, bool query_norm, const std::string& file) {
   Problem problem;

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tools/cases/golden_case.hpp"
+
 namespace mla_prolog::tools {
 namespace {
 
@@ -22,8 +24,6 @@ constexpr std::array kPerToken{
 };
 
 bool is_per_token(TensorId id) { return std::ranges::find(kPerToken, id) != kPerToken.end(); }
-
-bool by_block(const std::string& mode) { return mode == "PA_BLK_BSND" || mode == "PA_BLK_NZ"; }
 
 // Entries of `index` that a later token or block uses again are made negative, which skips the row: what the cache
 // holds there is another token's.
@@ -97,7 +97,7 @@ class Subset {
     const std::span<const std::int64_t> given = whole_[TensorId::cache_index].as<std::int64_t>();
     const std::vector<std::int64_t> all(given.begin(), given.end());
     std::size_t used = static_cast<std::size_t>(tokens_);
-    if (by_block(whole_.problem.attributes.cache_mode)) {
+    if (has_block_table(whole_.problem.attributes.cache_mode)) {
       const std::vector<std::int32_t> sums = prefix_sums();
       used = table_entries(sums);
       part_.problem.actual_seq_len = TensorDesc::dense(DType::int32, {static_cast<std::int64_t>(sums.size())});

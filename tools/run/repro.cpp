@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tools/cases/golden_case.hpp"
 #include "tools/io/digest.hpp"
 #include "tools/run/save.hpp"
 
@@ -20,10 +21,7 @@ constexpr std::array kPerToken{
     TensorId::query_norm,      TensorId::dequant_scale_q_norm,
 };
 
-bool by_block(const Problem& problem) {
-  const std::string& mode = problem.attributes.cache_mode;
-  return mode == "PA_BLK_BSND" || mode == "PA_BLK_NZ";
-}
+bool by_block(const Problem& problem) { return has_block_table(problem.attributes.cache_mode); }
 
 bool has_token_rows(const Problem& problem, TensorId id) {
   if (id == TensorId::cache_index && by_block(problem)) return false;

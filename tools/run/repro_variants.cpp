@@ -3,6 +3,7 @@
 
 #include "mla_prolog/system.hpp"
 #include "tools/cases/generator.hpp"
+#include "tools/cases/golden_case.hpp"
 #include "tools/run/repro.hpp"
 
 namespace mla_prolog::tools {
@@ -46,13 +47,11 @@ const char* split_name(Split split) {
   return "";
 }
 
-bool by_block(const std::string& mode) { return mode == "PA_BLK_BSND" || mode == "PA_BLK_NZ"; }
-
 // Whether there may be more than one piece: with block tables, several sequences or blocks.
 bool can_split(const Problem& problem) {
   const std::int64_t tokens = problem.token_x.shape[0];
   if (problem.token_x.rank != 2 || tokens < 2) return false;
-  return !by_block(problem.attributes.cache_mode) || problem.actual_seq_len.shape[0] > 1 ||
+  return !has_block_table(problem.attributes.cache_mode) || problem.actual_seq_len.shape[0] > 1 ||
          tokens > problem.kv_cache.shape[1];
 }
 
@@ -97,7 +96,7 @@ ReproCase repro_case(std::uint64_t seed, std::int64_t index, std::optional<std::
   request.smooth = result.scenario.takes_smooth_scales() && random.next() % 2 == 0;
   request.query_norm = random.next() % 2 == 0;
   request.seed = random.next();
-  if (by_block(request.cache_mode)) request.sequence_ends = draw_sequences(random, *request.tokens);
+  if (has_block_table(request.cache_mode)) request.sequence_ends = draw_sequences(random, *request.tokens);
   return result;
 }
 
