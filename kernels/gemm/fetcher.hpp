@@ -6,8 +6,6 @@
 namespace mla_prolog::kernels {
 namespace {
 
-constexpr std::int64_t kPanelBytes = 32;
-
 // Rows of a tile between two steps of its fetcher; k is a multiple of this.
 constexpr std::int64_t kFetchRows = 16;
 

@@ -58,8 +58,8 @@ inline void put(float* c, Float sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
-// Adds kFetchRows rows to the accumulators. kAlone: they lie in the second-level cache so far, and the rows after them
-// are to be brought nearer.
+// Adds kFetchRows rows to the accumulators. kAlone: no other tokens come back to them, so each row is missed in the
+// first-level cache, unless the rows after these are brought there meanwhile.
 template <typename Decoder, int kUnits, int kTokens, bool kAlone>
 inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
                           std::ptrdiff_t row_stride, std::int64_t k_begin, const float* x,

@@ -18,6 +18,8 @@
 namespace mla_prolog::kernels {
 
 inline constexpr std::int64_t kGemmChunk = 512;
+// A panel's row, and so from one k to the next in FRACTAL_NZ.
+inline constexpr std::int64_t kPanelBytes = 32;
 
 enum class GemmType : std::uint8_t { bf16, int8, e4m3, hif8, mx };
 inline constexpr std::size_t kGemmTypes = 5;
@@ -38,7 +40,7 @@ struct GemmX {
 struct GemmPrefetch {
   const std::uint8_t* data = nullptr;
   std::ptrdiff_t panel_stride = 0;
-  std::ptrdiff_t row_stride = 32;
+  std::ptrdiff_t row_stride = kPanelBytes;
   std::int64_t panels = 0;
   std::int64_t rows = 0;
 };
@@ -46,7 +48,7 @@ struct GemmPrefetch {
 struct GemmArgs {
   const std::uint8_t* weight = nullptr;         // first panel of the range, first k of the range
   std::ptrdiff_t panel_stride = 0;              // bytes
-  std::ptrdiff_t row_stride = 32;               // bytes from k to k + 1
+  std::ptrdiff_t row_stride = kPanelBytes;      // bytes from k to k + 1
   const std::uint8_t* weight_scales = nullptr;  // mx: E8M0 byte of the range's first column and first block
   std::ptrdiff_t weight_scale_stride = 0;       // mx: bytes from one column's scales to the next
   std::int64_t columns = 0;                     // a multiple of the panel width: 16 for bf16, else 32

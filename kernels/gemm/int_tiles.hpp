@@ -15,14 +15,14 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
-// Adds k rows [begin, end), as groups of k, to the accumulators; kAlone as in multiply_rows.
+// Adds kFetchRows rows, as groups of k, to the accumulators; kAlone as in multiply_rows.
 template <int kUnits, int kTokens, bool kAlone>
 inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>], std::int64_t begin,
-                            std::int64_t end, const std::int32_t* x,
+                            const std::int32_t* x,
                             Int (&acc)[kCount<kUnits>][kCount<kUnitVectors<IntDecoder>>][kCount<kTokens>]) {
   constexpr int kVectors = kUnitVectors<IntDecoder>;
   constexpr int kBytes = kIntGroup * static_cast<int>(kPanelBytes);
-  for (std::int64_t g = begin / kIntGroup; g < end / kIntGroup; ++g) {
+  for (std::int64_t g = begin / kIntGroup; g < (begin + kFetchRows) / kIntGroup; ++g) {
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
       const std::uint8_t* p = unit[u] + g * kBytes;
@@ -63,11 +63,10 @@ void in_place_int_tile(const Tile& tile) {
   Fetcher fetcher = *tile.fetcher;
   for (std::int64_t k = 0; k < tile.k; k += kFetchRows) {
     fetcher.step();
-    const std::int64_t end = k + kFetchRows < tile.k ? k + kFetchRows : tile.k;
     if (tile.alone) {
-      multiply_groups<kUnits, kTokens, true>(decoder, unit, k, end, x, acc);
+      multiply_groups<kUnits, kTokens, true>(decoder, unit, k, x, acc);
     } else {
-      multiply_groups<kUnits, kTokens, false>(decoder, unit, k, end, x, acc);
+      multiply_groups<kUnits, kTokens, false>(decoder, unit, k, x, acc);
     }
   }
   *tile.fetcher = fetcher;

@@ -9,13 +9,12 @@ using kernels::GemmArgs;
 using kernels::GemmPrefetch;
 using kernels::GemmType;
 using kernels::kGemmChunk;
+using kernels::kPanelBytes;
 
 // Of the packed left operand, while weights stream past it.
 constexpr std::int64_t kSpanBytes = 192 * 1024;
 // k of one int8 call in the packed path: a panel of 64 columns then takes 96 KiB.
 constexpr std::int64_t kIntChunk = 1536;
-// From one k to the next in FRACTAL_NZ.
-constexpr std::ptrdiff_t kRowBytes = 32;
 // How far ahead of their use weights are fetched, about: as much as a head of W_UK has, so that the streams of both
 // matmuls of a head go on evenly while one is limited by arithmetic and the other by memory.
 constexpr std::int64_t kBytesAhead = 128 * 1024;
@@ -114,7 +113,7 @@ std::byte* MatmulPlan::at(const PackedLeft& left, std::int64_t token, std::int64
 
 MatmulPlan::Walk MatmulPlan::walk(const Matrix& matrix, std::int64_t n0, std::int64_t n1, std::int64_t k0,
                                   std::int64_t k1, std::int64_t tokens) const {
-  Walk walk{.n0 = n0, .n1 = n1, .k0 = k0, .k1 = k1};
+  Walk walk{.n0 = n0, .k0 = k0};
   walk.chunks = (k1 - k0 + chunk_ - 1) / chunk_;
   if (packed_) {  // a call goes through all columns, and fetches its own
     walk.step = n1 - n0;
@@ -122,10 +121,10 @@ MatmulPlan::Walk MatmulPlan::walk(const Matrix& matrix, std::int64_t n0, std::in
     return walk;
   }
   // Columns of a row-major matrix lie side by side: all at once, so that memory is read in its order.
-  const bool row_major = matrix.row_stride != kRowBytes;
+  const bool row_major = matrix.row_stride != kPanelBytes;
   walk.step = row_major ? n1 - n0 : std::min(n1 - n0, functions_->in_place_columns(std::min(group_, tokens)));
   walk.first_columns = walk.step;
-  const std::int64_t call_bytes = walk.step / panel_columns_ * kRowBytes * std::min(chunk_, k1 - k0);
+  const std::int64_t call_bytes = walk.step / panel_columns_ * kPanelBytes * std::min(chunk_, k1 - k0);
   const std::int64_t ahead = std::max<std::int64_t>(1, (kBytesAhead + call_bytes / 2) / call_bytes);
   walk.ahead = ahead <= walk.chunks ? ahead : ahead / walk.chunks * walk.chunks;
   return walk;
@@ -159,7 +158,7 @@ void MatmulPlan::multiply_native(const Matrix& matrix, std::int64_t n0, std::int
     const std::int64_t k = way.row(call, chunk_);
     const std::int64_t columns = std::min(way.step, n1 - n);
     const std::int64_t count = std::min(chunk_, k1 - k);
-    GemmArgs args{.weight = matrix.data + n / panel_columns_ * matrix.panel_stride + k * matrix.row_stride,
+    GemmArgs args{.weight = weights_of(matrix, n, columns, k, count).data,
                   .panel_stride = matrix.panel_stride,
                   .row_stride = matrix.row_stride,
                   .weight_scales = nullptr,

@@ -22,12 +22,12 @@ struct Matrix {
   const std::uint8_t* data = nullptr;
   std::int64_t k = 0;
   std::ptrdiff_t panel_stride = 0;
-  std::ptrdiff_t row_stride = 32;
+  std::ptrdiff_t row_stride = kernels::kPanelBytes;
   const std::uint8_t* scales = nullptr;  // MX: [columns][k / 32]
   const std::byte* prepared = nullptr;   // the same for the engine, where there is one
 
   static Matrix nz(const void* data, std::int64_t k, const void* scales) {
-    return {static_cast<const std::uint8_t*>(data),   k,      static_cast<std::ptrdiff_t>(k * 32), 32,
+    return {static_cast<const std::uint8_t*>(data),   k,      k * kernels::kPanelBytes, kernels::kPanelBytes,
             static_cast<const std::uint8_t*>(scales), nullptr};
   }
   // Row-major bf16.
@@ -106,7 +106,7 @@ class MatmulPlan {
 
   // The order of the kernel's calls: for each run of columns chunk after chunk of k.
   struct Walk {
-    std::int64_t n0, n1, k0, k1;
+    std::int64_t n0, k0;
     std::int64_t chunks = 1;         // of k
     std::int64_t step = 0;           // columns of a call
     std::int64_t first_columns = 0;  // that a call reads first
