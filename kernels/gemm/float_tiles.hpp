@@ -73,11 +73,13 @@ inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kC
       if constexpr (kAlone) VectorSet::prefetch_l1(unit[u] + row + kFetchRows * row_stride);
       Float w[kCount<kVectors>];
       decoder.decode(unit[u] + row, w);
-#pragma GCC unroll 16
-      for (int t = 0; t < kTokens; ++t) {
-        const Float value = VectorSet::broadcast(x + k * kTokens + t);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = VectorSet::fma(w[v], value, acc[u][v][t]);
+      for (int v = 0; v < kVectors; ++v) {
+        const float* value = VectorSet::apart(x + k * kTokens);
+#pragma GCC unroll 16
+        for (int t = 0; t < kTokens; ++t) {
+          acc[u][v][t] = VectorSet::fma(w[v], VectorSet::broadcast(value + t), acc[u][v][t]);
+        }
       }
     }
   }

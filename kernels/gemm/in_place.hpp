@@ -80,7 +80,8 @@ void in_place(const GemmArgs& args) {
   const std::int64_t step = kInPlaceTable<Type>.rows[min_of(args.group, args.tokens) - 1].units;
   const std::int64_t blocks = args.k / kMxBlockLength;
   const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
-  Fetcher fetcher(args.next, (units + step - 1) / step * groups * (args.k / kFetchRows));
+  constexpr std::int64_t kRows = Type::kInt ? kIntFetchRows : kFetchRows;
+  Fetcher fetcher(args.next, (units + step - 1) / step * groups * ((args.k + kRows - 1) / kRows));
   const ScaleRange x_range = x_scale_range<Type>(args);
   bool moderate = false;
   const auto units_from = [&](std::int64_t unit) {

@@ -36,6 +36,12 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm256_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
 
+  // Without broadcasts inside instructions, one register serves all uses.
+  template <typename T>
+  static const T* apart(const T* p) {
+    return p;
+  }
+
   static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 };
@@ -149,6 +155,9 @@ struct IntDecoder {
     out[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(row0, row1));
   }
   static __m256i dot(__m256i acc, __m256i w, __m256i x) { return _mm256_add_epi32(acc, _mm256_madd_epi16(w, x)); }
+  static __m256i dot_broadcast(__m256i acc, __m256i w, const std::int32_t* x) {
+    return dot(acc, w, VectorSet::broadcast(x));
+  }
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ struct VectorSet {
   static constexpr int kPanelTokens = 6;
   static constexpr int kPackedFromBf16 = 96;  // tokens from which decoding a panel pays
   static constexpr int kPackedFromInt8 = 64;
-  static constexpr int kPackedFromE4m3 = 12;
-  static constexpr int kPackedFromHif8 = 12;
+  static constexpr int kPackedFromE4m3 = 48;
+  static constexpr int kPackedFromHif8 = 24;
 
   using Float = __m512;
   using Int = __m512i;
@@ -36,6 +36,15 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm512_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
 
+  // The same address as one that the compiler cannot know: what is broadcast from it becomes part of the instruction
+  // that uses it, as each use is of another address. Through registers, broadcasts would take up to a third of the
+  // results per cycle of cores that write 512 bits as two halves.
+  template <typename T>
+  static const T* apart(const T* p) {
+    asm volatile("" : "+r"(p));
+    return p;
+  }
+
   static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 };
@@ -52,18 +61,37 @@ struct Bf16Decoder {
   static void restore(__m512 (&)[1]) {}
 };
 
-// 8-bit codes by looking up the magnitude's bf16 pattern. Even columns come out in the first vector, odd ones in the
-// second; `restore` interleaves.
-template <const Bf16Table& kTable, bool kMinusZeroIsNan>
-struct CodeDecoder {
+// As float16 of 2^-8 times the value, which needs only shifts; the left operand carries the 2^8.
+struct E4m3Decoder {
+  static constexpr int kColumns = 32;
+  static constexpr int kAccumulators = 24;
+  static constexpr float kXScale = 256.0F;
+
+  void decode(const std::uint8_t* p, __m512 (&out)[2]) const {
+    for (int i = 0; i < 2; ++i) {
+      const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+      // The sign twice, above the magnitude. Of these, adding half of the lower one's weight to the magnitude
+      // flips the lower one for the NaN body only; the other codes must lose it.
+      const __m256i twice = _mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7);
+      const __m256i carried = _mm256_add_epi16(twice, _mm256_set1_epi16(0x80));
+      constexpr int kFirstXorAnd = 0x78;  // a ^ (b & c)
+      out[i] = _mm512_cvtph_ps(_mm256_ternarylogic_epi32(twice, carried, _mm256_set1_epi16(0x4000), kFirstXorAnd));
+    }
+  }
+  static void restore(__m512 (&)[2]) {}
+};
+
+// By looking up the magnitude's bf16 pattern. Even columns come out in the first vector, odd ones in the second;
+// `restore` interleaves.
+struct Hif8Decoder {
   static constexpr int kColumns = 32;
   static constexpr int kAccumulators = 18;
   static constexpr float kXScale = 1.0F;
 
   __m512i table[4];
 
-  CodeDecoder() {
-    for (int i = 0; i < 4; ++i) table[i] = _mm512_load_si512(kTable.pattern + 32 * i);
+  Hif8Decoder() {
+    for (int i = 0; i < 4; ++i) table[i] = _mm512_load_si512(kHif8ToBf16.pattern + 32 * i);
   }
 
   void decode(const std::uint8_t* p, __m512 (&out)[2]) const {
@@ -75,10 +103,8 @@ struct CodeDecoder {
     constexpr int kOrAnd = 0xF8;
     __m512i value = _mm512_ternarylogic_epi32(magnitude, _mm512_slli_epi16(code, 8),
                                               _mm512_set1_epi16(static_cast<short>(0x8000)), kOrAnd);
-    if constexpr (kMinusZeroIsNan) {
-      value = _mm512_mask_mov_epi16(value, _mm512_cmpeq_epi16_mask(code, _mm512_set1_epi16(0x80)),
-                                    _mm512_set1_epi16(static_cast<short>(kBf16Nan)));
-    }
+    value = _mm512_mask_mov_epi16(value, _mm512_cmpeq_epi16_mask(code, _mm512_set1_epi16(0x80)),
+                                  _mm512_set1_epi16(static_cast<short>(kBf16Nan)));
     out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(value, 16));
     out[1] = _mm512_castsi512_ps(_mm512_and_si512(value, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
   }
@@ -91,9 +117,6 @@ struct CodeDecoder {
     v[1] = _mm512_permutex2var_ps(even, high, v[1]);
   }
 };
-using E4m3Decoder = CodeDecoder<kE4m3ToBf16, false>;
-using Hif8Decoder = CodeDecoder<kHif8ToBf16, true>;
-
 #if defined(__AVX512VNNI__)
 
 // Groups of 4 k: unsigned weights (w + 128) times signed x, corrected by -128 * sum(x).
@@ -103,21 +126,29 @@ struct IntDecoder {
   static constexpr int kGroup = 4;
   static constexpr bool kBiased = true;
 
-  __m512i low_rows = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
-  __m512i high_rows = _mm512_setr_epi32(4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
-
-  // Four rows of 32 columns to 2 x 16 columns of 4 k each.
+  // Four rows of 32 columns to 2 x 16 columns of 4 k each. Lane by lane: two rows' next 4 columns and, in the other
+  // half, those rows' columns for the second vector; the two pairs of rows exchange halves; then the bytes of each
+  // column are brought together.
   void decode(const std::uint8_t* p, __m512i (&out)[2]) const {
-    const __m512i bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m512i first_half = _mm512_setr_epi32(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15);
+    const __m512i second_half = _mm512_setr_epi32(4, 12, 0, 8, 5, 13, 1, 9, 6, 14, 2, 10, 7, 15, 3, 11);
     const __m512i bias = _mm512_set1_epi8(static_cast<char>(0x80));
-    const __m512i rows01 = _mm512_loadu_si512(p);
-    const __m512i rows23 = _mm512_loadu_si512(p + 64);
-    const __m512i low = _mm512_permutex2var_epi32(rows01, low_rows, rows23);
-    const __m512i high = _mm512_permutex2var_epi32(rows01, high_rows, rows23);
-    out[0] = _mm512_xor_si512(_mm512_shuffle_epi8(low, bytes), bias);
-    out[1] = _mm512_xor_si512(_mm512_shuffle_epi8(high, bytes), bias);
+    const __m512i rows01 = _mm512_permutexvar_epi32(first_half, _mm512_xor_si512(bias, _mm512_loadu_si512(p)));
+    const __m512i rows23 = _mm512_permutexvar_epi32(second_half, _mm512_xor_si512(bias, _mm512_loadu_si512(p + 64)));
+    constexpr __mmask8 kSecondHalves = 0xAA;
+    const __m128i in_order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m128i halves_exchanged = _mm_setr_epi8(8, 12, 0, 4, 9, 13, 1, 5, 10, 14, 2, 6, 11, 15, 3, 7);
+    out[0] =
+        _mm512_shuffle_epi8(_mm512_mask_blend_epi64(kSecondHalves, rows01, rows23), _mm512_broadcast_i32x4(in_order));
+    out[1] = _mm512_shuffle_epi8(_mm512_mask_blend_epi64(kSecondHalves, rows23, rows01),
+                                 _mm512_broadcast_i32x4(halves_exchanged));
   }
   static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_dpbusd_epi32(acc, w, x); }
+  // Written out, for GCC does not know the instruction's own broadcast (see VectorSet::apart).
+  static __m512i dot_broadcast(__m512i acc, __m512i w, const std::int32_t* x) {
+    asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*x));
+    return acc;
+  }
 };
 
 #else
@@ -138,6 +169,9 @@ struct IntDecoder {
     out[1] = _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(low, high, 0x31));
   }
   static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_add_epi32(acc, _mm512_madd_epi16(w, x)); }
+  static __m512i dot_broadcast(__m512i acc, __m512i w, const std::int32_t* x) {
+    return dot(acc, w, VectorSet::broadcast(x));
+  }
 };
 
 #endif
