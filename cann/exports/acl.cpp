@@ -35,7 +35,15 @@ aclError aclrtResetDevice(int32_t deviceId) { return api::reset_device(MLA_PROLO
 aclError aclrtResetDeviceForce(int32_t deviceId) { return api::reset_device(MLA_PROLOG_CALL_SITE(), deviceId, true); }
 aclError aclrtGetDevice(int32_t* deviceId) { return api::get_device(MLA_PROLOG_CALL_SITE(), deviceId); }
 aclError aclrtGetDeviceCount(uint32_t* count) { return api::device_count(MLA_PROLOG_CALL_SITE(), count); }
-aclError aclrtSynchronizeDevice(void) { return api::synchronize_device(MLA_PROLOG_CALL_SITE()); }
+aclError aclrtSynchronizeDevice(void) { return api::synchronize_device(MLA_PROLOG_CALL_SITE(), -1); }
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+  return api::synchronize_device(MLA_PROLOG_CALL_SITE(), timeout);
+}
+aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
+aclError aclrtSetOpExecuteTimeOut(uint32_t) { return ACL_SUCCESS; }
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
+  return api::execution_limit(MLA_PROLOG_CALL_SITE(), timeout, actualTimeout);
+}
 aclError aclrtGetRunMode(aclrtRunMode* runMode) { return api::run_mode(MLA_PROLOG_CALL_SITE(), runMode); }
 const char* aclrtGetSocName(void) { return api::soc_name(); }
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {

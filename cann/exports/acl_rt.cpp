@@ -26,7 +26,13 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return api::query_stream(MLA_PROLOG_CALL_SITE(), stream, status);
 }
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return api::stream_wait_event(MLA_PROLOG_CALL_SITE(), stream, event);
+  return api::stream_wait_event(MLA_PROLOG_CALL_SITE(), stream, event, 0);
+}
+aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
+  return api::stream_wait_event(MLA_PROLOG_CALL_SITE(), stream, event, timeout);
+}
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  return api::set_failure_mode(MLA_PROLOG_CALL_SITE(), stream, mode);
 }
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return api::subscribe(MLA_PROLOG_CALL_SITE(), threadId, stream);
@@ -41,6 +47,9 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
 
 aclError aclrtCreateEvent(aclrtEvent* event) { return api::create_event(MLA_PROLOG_CALL_SITE(), event); }
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) {
+  return api::create_event(MLA_PROLOG_CALL_SITE(), event);
+}
+aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t) {
   return api::create_event(MLA_PROLOG_CALL_SITE(), event);
 }
 aclError aclrtDestroyEvent(aclrtEvent event) { return api::destroy_event(MLA_PROLOG_CALL_SITE(), event); }
@@ -65,7 +74,10 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
   }
   return result;
 }
-aclError aclrtSynchronizeEvent(aclrtEvent event) { return api::synchronize_event(MLA_PROLOG_CALL_SITE(), event); }
+aclError aclrtSynchronizeEvent(aclrtEvent event) { return api::synchronize_event(MLA_PROLOG_CALL_SITE(), event, -1); }
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
+  return api::synchronize_event(MLA_PROLOG_CALL_SITE(), event, timeout);
+}
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
   return api::elapsed_time(MLA_PROLOG_CALL_SITE(), ms, startEvent, endEvent);
 }
@@ -79,9 +91,15 @@ aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy) {
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy) {
   return api::malloc_device(MLA_PROLOG_CALL_SITE(), devPtr, size);
 }
+aclError aclrtMallocWithCfg(void** devPtr, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig* cfg) {
+  return api::malloc_device(MLA_PROLOG_CALL_SITE(), devPtr, size, cfg);
+}
 aclError aclrtFree(void* devPtr) { return api::free_device(MLA_PROLOG_CALL_SITE(), devPtr); }
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
   return api::malloc_host(MLA_PROLOG_CALL_SITE(), hostPtr, size);
+}
+aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
+  return api::malloc_host(MLA_PROLOG_CALL_SITE(), ptr, size, cfg);
 }
 aclError aclrtFreeHost(void* hostPtr) { return api::free_host(MLA_PROLOG_CALL_SITE(), hostPtr); }
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {

@@ -25,7 +25,8 @@ aclError set_device(const Site& site, std::int32_t device) noexcept;
 aclError reset_device(const Site& site, std::int32_t device, bool force) noexcept;
 aclError get_device(const Site& site, std::int32_t* device) noexcept;
 aclError device_count(const Site& site, std::uint32_t* count) noexcept;
-aclError synchronize_device(const Site& site) noexcept;
+aclError synchronize_device(const Site& site, std::int32_t timeout_ms) noexcept;
+aclError execution_limit(const Site& site, std::uint64_t timeout, std::uint64_t* actual) noexcept;
 aclError run_mode(const Site& site, aclrtRunMode* mode) noexcept;
 const char* soc_name() noexcept;
 aclError interface_version(const Site& site, std::int32_t* major, std::int32_t* minor, std::int32_t* patch) noexcept;
@@ -41,7 +42,8 @@ aclError create_stream(const Site& site, aclrtStream* stream) noexcept;
 aclError destroy_stream(const Site& site, aclrtStream stream, bool force) noexcept;
 aclError synchronize_stream(const Site& site, aclrtStream stream, std::int32_t timeout_ms) noexcept;
 aclError query_stream(const Site& site, aclrtStream stream, aclrtStreamStatus* status) noexcept;
-aclError stream_wait_event(const Site& site, aclrtStream stream, aclrtEvent event) noexcept;
+aclError stream_wait_event(const Site& site, aclrtStream stream, aclrtEvent event, std::int32_t timeout) noexcept;
+aclError set_failure_mode(const Site& site, aclrtStream stream, std::uint64_t mode) noexcept;
 aclError subscribe(const Site& site, std::uint64_t thread, aclrtStream stream) noexcept;
 aclError unsubscribe(const Site& site, std::uint64_t thread, aclrtStream stream) noexcept;
 aclError process_report(const Site& site, std::int32_t timeout_ms) noexcept;
@@ -53,11 +55,13 @@ aclError destroy_event(const Site& site, aclrtEvent event) noexcept;
 aclError record_event(const Site& site, aclrtEvent event, aclrtStream stream) noexcept;
 aclError reset_event(const Site& site, aclrtEvent event, aclrtStream stream) noexcept;
 aclError query_event(const Site& site, aclrtEvent event, bool* complete) noexcept;
-aclError synchronize_event(const Site& site, aclrtEvent event) noexcept;
+aclError synchronize_event(const Site& site, aclrtEvent event, std::int32_t timeout_ms) noexcept;
 aclError elapsed_time(const Site& site, float* ms, aclrtEvent start, aclrtEvent end) noexcept;
 
-aclError malloc_device(const Site& site, void** pointer, std::size_t bytes) noexcept;
-aclError malloc_host(const Site& site, void** pointer, std::size_t bytes) noexcept;
+aclError malloc_device(const Site& site, void** pointer, std::size_t bytes,
+                       const aclrtMallocConfig* config = nullptr) noexcept;
+aclError malloc_host(const Site& site, void** pointer, std::size_t bytes,
+                     const aclrtMallocConfig* config = nullptr) noexcept;
 aclError free_device(const Site& site, void* pointer) noexcept;
 aclError free_host(const Site& site, void* pointer) noexcept;
 aclError copy(const Site& site, void* dst, std::size_t dst_max, const void* src, std::size_t count,

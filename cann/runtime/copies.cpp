@@ -140,7 +140,11 @@ int free_memory(const Site& site, void* pointer, Allocation::Kind kind) {
   return ACL_SUCCESS;
 }
 
-int allocate(const Site& site, void** pointer, std::size_t bytes, Allocation::Kind kind) {
+int allocate(const Site& site, void** pointer, std::size_t bytes, const aclrtMallocConfig* config,
+             Allocation::Kind kind) {
+  if (config != nullptr && config->attrs == nullptr && config->numAttrs > 0) {
+    return refuse(site, ACL_ERROR_INVALID_PARAM, "cfg->attrs is null");
+  }
   if (pointer == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "the result pointer is null");
   if (bytes == 0) return refuse(site, ACL_ERROR_INVALID_PARAM, "size is 0");
   if (const int status = require_init(site)) return status;
@@ -166,12 +170,12 @@ int allocate(const Site& site, void** pointer, std::size_t bytes, Allocation::Ki
 
 namespace api {
 
-aclError malloc_device(const Site& site, void** pointer, std::size_t bytes) noexcept {
-  return guarded([&] { return allocate(site, pointer, bytes, Allocation::Kind::device); });
+aclError malloc_device(const Site& site, void** pointer, std::size_t bytes, const aclrtMallocConfig* config) noexcept {
+  return guarded([&] { return allocate(site, pointer, bytes, config, Allocation::Kind::device); });
 }
 
-aclError malloc_host(const Site& site, void** pointer, std::size_t bytes) noexcept {
-  return guarded([&] { return allocate(site, pointer, bytes, Allocation::Kind::host); });
+aclError malloc_host(const Site& site, void** pointer, std::size_t bytes, const aclrtMallocConfig* config) noexcept {
+  return guarded([&] { return allocate(site, pointer, bytes, config, Allocation::Kind::host); });
 }
 
 aclError free_device(const Site& site, void* pointer) noexcept {

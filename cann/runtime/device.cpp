@@ -1,5 +1,6 @@
 // Initialisation, devices and contexts.
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -23,8 +24,8 @@ int bad_device(const Site& site, std::int32_t device) {
                 "deviceId is " + std::to_string(device) + ", there are " + std::to_string(settings().device_count));
 }
 
-/// Waits for all work of a context (null: of a device).
-int synchronize(const Context* context, std::int32_t device) {
+/// Waits for all work of a context (null: of a device), at most `timeout_ms` (negative: for ever).
+int synchronize(const Context* context, std::int32_t device, std::int32_t timeout_ms = -1) {
   Runtime& runtime = Runtime::instance();
   std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>> awaited;
   Clock reached;
@@ -38,9 +39,15 @@ int synchronize(const Context* context, std::int32_t device) {
       reached.join(entry.stream->clock);
     }
   }
+  using std::chrono::milliseconds;
+  const auto end = std::chrono::steady_clock::now() + milliseconds(timeout_ms);
+  for (const auto& [stream, number] : awaited) {
+    const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()).count();
+    const auto limit = timeout_ms < 0 ? -1 : static_cast<std::int32_t>(std::max<std::int64_t>(left, 0));
+    if (!stream->wait(number, limit)) return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+  }
   int status = ACL_SUCCESS;
   for (const auto& [stream, number] : awaited) {
-    stream->wait(number);
     std::string text;
     const int error = stream->take_error(text);
     if (error != 0 && status == 0) {
@@ -225,12 +232,21 @@ aclError device_count(const Site& site, std::uint32_t* count) noexcept {
   });
 }
 
-aclError synchronize_device(const Site& site) noexcept {
+aclError synchronize_device(const Site& site, std::int32_t timeout_ms) noexcept {
   return guarded([&]() -> int {
+    if (timeout_ms < -1) return refuse(site, ACL_ERROR_RT_PARAM_INVALID, "timeout is " + std::to_string(timeout_ms));
     if (const int status = require_init(site)) return status;
     const auto context = require_context(site);
     if (context == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
-    return synchronize(nullptr, context->device());
+    return synchronize(nullptr, context->device(), timeout_ms);
+  });
+}
+
+aclError execution_limit(const Site& site, std::uint64_t timeout, std::uint64_t* actual) noexcept {
+  return guarded([&]() -> int {
+    if (actual == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "actualTimeout is null");
+    *actual = timeout;
+    return ACL_SUCCESS;
   });
 }
 

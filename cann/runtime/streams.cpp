@@ -174,8 +174,10 @@ aclError query_stream(const Site& site, aclrtStream handle, aclrtStreamStatus* r
   });
 }
 
-aclError stream_wait_event(const Site& site, aclrtStream handle, aclrtEvent event_handle) noexcept {
+aclError stream_wait_event(const Site& site, aclrtStream handle, aclrtEvent event_handle,
+                           std::int32_t timeout) noexcept {
   return guarded([&]() -> int {
+    if (timeout < 0) return refuse(site, ACL_ERROR_RT_PARAM_INVALID, "timeout is " + std::to_string(timeout));
     if (event_handle == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "event is null");
     int status = ACL_SUCCESS;
     const auto stream = find_stream(site, handle, status);
@@ -201,6 +203,16 @@ aclError stream_wait_event(const Site& site, aclrtStream handle, aclrtEvent even
     stream->clock.join(event->last->clock);
     stream->commit(runtime.host);
     return ACL_SUCCESS;
+  });
+}
+
+aclError set_failure_mode(const Site& site, aclrtStream handle, std::uint64_t mode) noexcept {
+  return guarded([&]() -> int {
+    if (handle == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "stream is null");
+    if (mode > ACL_STOP_ON_FAILURE) return refuse(site, ACL_ERROR_INVALID_PARAM, "mode is " + std::to_string(mode));
+    int status = ACL_SUCCESS;
+    static_cast<void>(find_stream(site, handle, status));
+    return status;
   });
 }
 
@@ -372,9 +384,10 @@ aclError query_event(const Site& site, aclrtEvent handle, bool* complete) noexce
   });
 }
 
-aclError synchronize_event(const Site& site, aclrtEvent handle) noexcept {
+aclError synchronize_event(const Site& site, aclrtEvent handle, std::int32_t timeout_ms) noexcept {
   return guarded([&]() -> int {
     if (handle == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "event is null");
+    if (timeout_ms < -1) return refuse(site, ACL_ERROR_RT_PARAM_INVALID, "timeout is " + std::to_string(timeout_ms));
     std::shared_ptr<EventRecord> record;
     {
       Runtime& runtime = Runtime::instance();
@@ -385,7 +398,8 @@ aclError synchronize_event(const Site& site, aclrtEvent handle) noexcept {
       record = event->last;
     }
     if (record == nullptr) return ACL_SUCCESS;
-    return join_stream(*record->stream, record->number, record->clock, -1);
+    const int status = join_stream(*record->stream, record->number, record->clock, timeout_ms);
+    return status == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT ? ACL_ERROR_RT_EVENT_SYNC_TIMEOUT : status;
   });
 }
 

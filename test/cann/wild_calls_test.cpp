@@ -18,7 +18,7 @@ class WildCaller {
 
   void call() {
     int status = 0;
-    switch (below(38)) {
+    switch (below(42)) {
       case 0:
         status = below(20) == 0 ? aclFinalize() : 0;
         break;
@@ -137,6 +137,18 @@ class WildCaller {
         keep(context);
         break;
       }
+      case 37:
+        status = aclrtSynchronizeEventWithTimeout(any(), static_cast<std::int32_t>(below(4)) - 2);
+        break;
+      case 38:
+        status = aclrtSynchronizeDeviceWithTimeout(static_cast<std::int32_t>(below(4)) - 2);
+        break;
+      case 39:
+        status = aclrtStreamWaitEventWithTimeout(any(), any(), static_cast<std::int32_t>(below(4)) - 2);
+        break;
+      case 40:
+        status = aclrtSetStreamFailureMode(any(), below(3));
+        break;
       default:
         status = below(4) == 0 ? aclrtDestroyContext(any()) : aclrtSetCurrentContext(any());
         break;

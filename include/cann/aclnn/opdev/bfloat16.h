@@ -7,29 +7,31 @@
 
 namespace op {
 
-class bfloat16 {
- public:
-  bfloat16() = default;
+struct bfloat16 {
+  struct from_bits_t {};
+  static constexpr from_bits_t from_bits() { return from_bits_t(); }
+
+  constexpr bfloat16() : value(0) {}
+  constexpr bfloat16(std::uint16_t bits, from_bits_t /*tag*/) : value(bits) {}
   /* Rounds to nearest even; NaN stays NaN. */
-  bfloat16(float value) {  // NOLINT(google-explicit-constructor)
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    if ((bits & 0x7FFFFFFFu) > 0x7F800000u) {
-      value_ = 0x7FC0;
-      return;
-    }
-    value_ = static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
-  }
+  bfloat16(float number) : value(encode(number)) {}  // NOLINT(google-explicit-constructor)
 
   operator float() const {  // NOLINT(google-explicit-constructor)
-    const std::uint32_t bits = static_cast<std::uint32_t>(value_) << 16;
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
+    const std::uint32_t bits = static_cast<std::uint32_t>(value) << 16;
+    float number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
   }
 
+  std::uint16_t value;
+
  private:
-  std::uint16_t value_ = 0;
+  static std::uint16_t encode(float number) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FC0;
+    return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+  }
 };
 
 }  // namespace op
