@@ -28,7 +28,7 @@ struct Tile {
   std::int64_t scale_columns;
   bool moderate_scales;  // mx: see moderate_scales()
   Fetcher* fetcher;      // what to fetch meanwhile for the calls after this one
-  bool alone;            // in place: these are all tokens that use the weights
+  bool first_use;        // in place: of the weights, which are not in the first-level cache
 };
 
 template <typename Decoder, int kBytes>
@@ -58,9 +58,17 @@ inline void put(float* c, Float sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
-// Adds kFetchRows rows to the accumulators. kAlone: no other tokens come back to them, so each row is missed in the
-// first-level cache, unless the rows after these are brought there meanwhile.
-template <typename Decoder, int kUnits, int kTokens, bool kAlone>
+// The same address as one that the compiler cannot know, so that it broadcasts from it anew: to one instruction that
+// can do so itself, or at least without keeping all broadcasts in registers that the accumulators need.
+template <typename T>
+inline const T* apart(const T* p) {
+  asm volatile("" : "+r"(p));
+  return p;
+}
+
+// Adds kFetchRows rows to the accumulators. kFirstUse: each row is missed in the first-level cache, unless the rows
+// after these are brought there meanwhile.
+template <typename Decoder, int kUnits, int kTokens, bool kFirstUse>
 inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>],
                           std::ptrdiff_t row_stride, std::int64_t k_begin, const float* x,
                           Float (&acc)[kCount<kUnits>][kCount<kUnitVectors<Decoder>>][kCount<kTokens>]) {
@@ -70,15 +78,19 @@ inline void multiply_rows(const Decoder& decoder, const std::uint8_t* (&unit)[kC
     const std::ptrdiff_t row = k * row_stride;
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
-      if constexpr (kAlone) VectorSet::prefetch_l1(unit[u] + row + kFetchRows * row_stride);
+      if constexpr (kFirstUse) VectorSet::prefetch_l1(unit[u] + row + kFetchRows * row_stride);
       Float w[kCount<kVectors>];
       decoder.decode(unit[u] + row, w);
+      const float* value[kCount<kVectors>];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        const float* value = VectorSet::apart(x + k * kTokens);
+        value[v] = v == 0 || VectorSet::kBroadcastsInside ? apart(x + k * kTokens) : value[0];
+      }
 #pragma GCC unroll 16
-        for (int t = 0; t < kTokens; ++t) {
-          acc[u][v][t] = VectorSet::fma(w[v], VectorSet::broadcast(value + t), acc[u][v][t]);
+      for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          acc[u][v][t] = VectorSet::fma(w[v], VectorSet::broadcast(value[v] + t), acc[u][v][t]);
         }
       }
     }
@@ -104,7 +116,7 @@ void in_place_tile(const Tile& tile) {
   const auto* x = static_cast<const float*>(tile.x);
   for (std::int64_t k = 0; k < tile.k; k += kFetchRows) {
     fetcher.step();
-    if (tile.alone) {
+    if (tile.first_use) {
       multiply_rows<Decoder, kUnits, kTokens, true>(decoder, unit, tile.row_stride, k, x, acc);
     } else {
       multiply_rows<Decoder, kUnits, kTokens, false>(decoder, unit, tile.row_stride, k, x, acc);
@@ -152,7 +164,7 @@ void in_place_mx_tile(const Tile& tile) {
     }
     for (std::int64_t k = block * kMxBlockLength; k < (block + 1) * kMxBlockLength; k += kFetchRows) {
       fetcher.step();
-      if (tile.alone) {
+      if (tile.first_use) {
         multiply_rows<Decoder, kUnits, kTokens, true>(decoder, unit, tile.row_stride, k, x, acc);
       } else {
         multiply_rows<Decoder, kUnits, kTokens, false>(decoder, unit, tile.row_stride, k, x, acc);

@@ -118,7 +118,7 @@ void in_place(const GemmArgs& args) {
         tile.scale_columns = columns;
         tile.moderate_scales = moderate;
         tile.fetcher = &fetcher;
-        tile.alone = groups == 1;
+        tile.first_use = first == 0;
         (now == row.units ? row.most : (now == 2 ? row.two : row.one))(tile);
         u += now;
       }

@@ -18,8 +18,8 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
-// Adds rows `begin` to `end`, as groups of k, to the accumulators; kAlone as in multiply_rows.
-template <int kUnits, int kTokens, bool kAlone>
+// Adds rows `begin` to `end`, as groups of k, to the accumulators; kFirstUse as in multiply_rows.
+template <int kUnits, int kTokens, bool kFirstUse>
 inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>], std::int64_t begin,
                             std::int64_t end, const std::int32_t* x,
                             Int (&acc)[kCount<kUnits>][kCount<kUnitVectors<IntDecoder>>][kCount<kTokens>]) {
@@ -29,17 +29,17 @@ inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&uni
 #pragma GCC unroll 8
     for (int u = 0; u < kUnits; ++u) {
       const std::uint8_t* p = unit[u] + g * kBytes;
-      if constexpr (kAlone) {
+      if constexpr (kFirstUse) {
 #pragma GCC unroll 2
         for (int line = 0; line < kBytes; line += 64) VectorSet::prefetch_l1(p + kFetchRows * kPanelBytes + line);
       }
       Int w[kCount<kVectors>];
       decoder.decode(p, w);
+      const std::int32_t* value = apart(x + g * kTokens);
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
-        const std::int32_t* value = x + g * kTokens + t;
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot_broadcast(acc[u][v][t], w[v], value);
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot_broadcast(acc[u][v][t], w[v], value + t);
       }
     }
   }
@@ -67,7 +67,7 @@ void in_place_int_tile(const Tile& tile) {
   for (std::int64_t k = 0; k < tile.k; k += kIntFetchRows) {
     const std::int64_t end = k + kIntFetchRows < tile.k ? k + kIntFetchRows : tile.k;
     fetcher.step();
-    if (tile.alone) {
+    if (tile.first_use) {
       multiply_groups<kUnits, kTokens, true>(decoder, unit, k, end, x, acc);
     } else {
       multiply_groups<kUnits, kTokens, false>(decoder, unit, k, end, x, acc);

@@ -15,9 +15,10 @@ struct VectorSet {
   static constexpr int kPanelTokens = 6;
   static constexpr int kPackedFromBf16 = 64;  // tokens from which decoding a panel pays
   static constexpr int kPackedFromInt8 = 24;
-  static constexpr int kPackedFromE4m3 = 10;
+  static constexpr int kPackedFromE4m3 = 8;
   static constexpr int kPackedFromHif8 = 3;
 
+  static constexpr bool kBroadcastsInside = false;  // see set_avx512.hpp
   using Float = __m256;
   using Int = __m256i;
 
@@ -36,44 +37,42 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm256_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
 
-  // Without broadcasts inside instructions, one register serves all uses.
-  template <typename T>
-  static const T* apart(const T* p) {
-    return p;
-  }
-
   static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 };
 
+// Even columns come out in the first vector, odd ones in the second; `restore` interleaves.
 struct Bf16Decoder {
   static constexpr int kColumns = 16;
   static constexpr int kAccumulators = 12;
   static constexpr float kXScale = 1.0F;
 
   void decode(const std::uint8_t* p, __m256 (&out)[2]) const {
-    for (int i = 0; i < 2; ++i) {
-      const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
-      out[i] = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(codes), 16));
-    }
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    out[0] = _mm256_castsi256_ps(_mm256_slli_epi32(codes, 16));
+    out[1] = _mm256_castsi256_ps(_mm256_and_si256(codes, _mm256_set1_epi32(static_cast<int>(0xFFFF0000))));
   }
-  static void restore(__m256 (&)[2]) {}
+  static void restore(__m256 (&v)[2]) {
+    const __m256 low = _mm256_unpacklo_ps(v[0], v[1]);   // columns 0-3, 8-11
+    const __m256 high = _mm256_unpackhi_ps(v[0], v[1]);  // columns 4-7, 12-15
+    v[0] = _mm256_permute2f128_ps(low, high, 0x20);
+    v[1] = _mm256_permute2f128_ps(low, high, 0x31);
+  }
 };
 
 // As float16 of 2^-8 times the value, which needs only shifts; the left operand carries the 2^8.
 struct E4m3Decoder {
   static constexpr int kColumns = 16;
-  static constexpr int kAccumulators = 8;
+  static constexpr int kAccumulators = 12;
   static constexpr float kXScale = 256.0F;
 
   void decode(const std::uint8_t* p, __m256 (&out)[2]) const {
-    const __m256i code = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-    const __m256i body = _mm256_and_si256(code, _mm256_set1_epi16(0x7F));
-    // Adding 1 carries into bit 7 only for the NaN body, which makes the exponent all ones.
-    const __m256i nan = _mm256_and_si256(_mm256_add_epi16(body, _mm256_set1_epi16(1)), _mm256_set1_epi16(0x80));
-    const __m256i magnitude = _mm256_slli_epi16(_mm256_or_si256(body, nan), 7);
-    const __m256i sign = _mm256_slli_epi16(_mm256_xor_si256(code, body), 8);
-    const __m256i half = _mm256_or_si256(magnitude, sign);
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    // The sign twice, above the magnitude. Of these, adding 1 to the magnitude flips the lower one for the NaN body
+    // only; the other codes must lose it.
+    const __m256i twice = _mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7);
+    const __m256i carried = _mm256_add_epi16(twice, _mm256_set1_epi16(0x80));
+    const __m256i half = _mm256_xor_si256(twice, _mm256_and_si256(carried, _mm256_set1_epi16(0x4000)));
     out[0] = _mm256_cvtph_ps(_mm256_castsi256_si128(half));
     out[1] = _mm256_cvtph_ps(_mm256_extracti128_si256(half, 1));
   }

@@ -18,6 +18,9 @@ struct VectorSet {
   static constexpr int kPackedFromE4m3 = 48;
   static constexpr int kPackedFromHif8 = 24;
 
+  // Whether broadcasts are left to the instructions that multiply. Through registers, they would take up to a third of
+  // the results per cycle of cores that write 512 bits as two halves.
+  static constexpr bool kBroadcastsInside = true;
   using Float = __m512;
   using Int = __m512i;
 
@@ -35,15 +38,6 @@ struct VectorSet {
   static void store(std::int32_t* p, Int v) { _mm512_storeu_si512(p, v); }
   static Int broadcast(const std::int32_t* p) { return _mm512_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
-
-  // The same address as one that the compiler cannot know: what is broadcast from it becomes part of the instruction
-  // that uses it, as each use is of another address. Through registers, broadcasts would take up to a third of the
-  // results per cycle of cores that write 512 bits as two halves.
-  template <typename T>
-  static const T* apart(const T* p) {
-    asm volatile("" : "+r"(p));
-    return p;
-  }
 
   static void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
   static void prefetch_l2(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
@@ -144,7 +138,7 @@ struct IntDecoder {
                                  _mm512_broadcast_i32x4(halves_exchanged));
   }
   static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_dpbusd_epi32(acc, w, x); }
-  // Written out, for GCC does not know the instruction's own broadcast (see VectorSet::apart).
+  // Written out, for GCC does not know the instruction's own broadcast (see VectorSet::kBroadcastsInside).
   static __m512i dot_broadcast(__m512i acc, __m512i w, const std::int32_t* x) {
     asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*x));
     return acc;

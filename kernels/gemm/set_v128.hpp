@@ -15,7 +15,8 @@ namespace {
 
 struct VectorSet {
   static constexpr int kWidth = 4;
-  static constexpr int kPackedFromBf16 = 24;  // tokens from which decoding a panel pays
+  static constexpr bool kBroadcastsInside = false;  // see set_avx512.hpp
+  static constexpr int kPackedFromBf16 = 24;        // tokens from which decoding a panel pays
   static constexpr int kPackedFromInt8 = 12;
   static constexpr int kPackedFromE4m3 = 3;
   static constexpr int kPackedFromHif8 = 3;
@@ -64,12 +65,6 @@ struct VectorSet {
   static Int broadcast(const std::int32_t* p) { return _mm_set1_epi32(*p); }
   static Int add(Int a, Int b) { return _mm_add_epi32(a, b); }
 #endif
-
-  // Without broadcasts inside instructions, one register serves all uses.
-  template <typename T>
-  static const T* apart(const T* p) {
-    return p;
-  }
 
   static void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }
   static void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }

@@ -13,16 +13,16 @@ MachineModel MachineModel::of(Isa isa) {
   switch (isa) {
     case Isa::avx512_vnni:
     case Isa::avx512:
-      model.bf16 = {58e9, 100e-12, 14e-12, 3e9};
-      model.int8 = isa == Isa::avx512 ? MatmulRates{92e9, 50e-12, 8e-12, 5e9} : MatmulRates{225e9, 40e-12, 7e-12, 5e9};
-      model.float8 = {57e9, 80e-12, 72e-12, 2e9};
-      model.mx = {52e9, 137e-12, 105e-12, 2e9};
+      model.bf16 = {58e9, 100e-12, 10e-12, 3e9};
+      model.int8 = isa == Isa::avx512 ? MatmulRates{92e9, 50e-12, 8e-12, 5e9} : MatmulRates{230e9, 40e-12, 5e-12, 5e9};
+      model.float8 = {57e9, 80e-12, 25e-12, 2e9};
+      model.mx = {52e9, 137e-12, 45e-12, 2e9};
       break;
     case Isa::avx2:
-      model.bf16 = {56e9, 120e-12, 15e-12, 3e9};
+      model.bf16 = {56e9, 120e-12, 8e-12, 3e9};
       model.int8 = {90e9, 50e-12, 10e-12, 5e9};
-      model.float8 = {53e9, 120e-12, 60e-12, 2e9};
-      model.mx = {45e9, 150e-12, 85e-12, 2e9};
+      model.float8 = {53e9, 120e-12, 50e-12, 2e9};
+      model.mx = {45e9, 150e-12, 75e-12, 2e9};
       break;
     case Isa::neon_dotprod:
       model.bf16 = {24e9, 250e-12, 30e-12, 2e9};
