@@ -2,6 +2,7 @@
 //
 //   roof/...                                what the machine can do
 //   row/KERNEL/LENGTH/ISA                   row kernels, resident in cache
+//   block/BLOCK                             public building blocks, resident in cache
 //   matmul/WEIGHT/TYPE/T/PATH/ISA/THREADS   each weight's matmul, weights cold
 //   stage/STAGE/SCENARIO/T/ISA/THREADS      a stage's matmuls and rows
 //   operator/SCENARIO/T/ISA/ENGINE/THREADS  the whole, weights cold
@@ -65,6 +66,7 @@ int main(int argc, char** argv) {
   using namespace mla_prolog;
   bench::register_roofs();
   bench::register_rows();
+  bench::register_blocks();
   bench::register_matmuls();
   bench::register_stages();
   bench::register_operator();
