@@ -1,7 +1,8 @@
 # Installs the tree, builds examples/cann the documented way in a project of its own that is told nothing but
-# ASCEND_HOME_PATH, and runs every program with checks on. Variables: BUILD TREE INSTALLED SOURCE WORK CXX CXX_FLAGS
+# ASCEND_HOME_PATH, and runs every program with checks on. Variables: BUILD TREE INSTALLED SOURCE WORK CXX CXX_FLAGS OBJDUMP
 # (TREE: the tree in BUILD; INSTALLED: where it goes, relative to the prefix)
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/needed.cmake)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -17,6 +18,10 @@ file(GLOB_RECURSE built RELATIVE ${TREE} ${TREE}/*)
 file(GLOB_RECURSE installed RELATIVE ${tree} ${tree}/*)
 if(NOT installed STREQUAL built OR NOT "set_env.sh" IN_LIST installed)
   message(FATAL_ERROR "the installed tree has other files than the built one:\n${installed}\n${built}")
+endif()
+
+if(OBJDUMP)
+  check_needed(${tree}/lib64 ${OBJDUMP} "${CXX_FLAGS}")
 endif()
 
 set(ENV{ASCEND_HOME_PATH} ${tree})
