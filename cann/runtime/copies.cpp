@@ -214,32 +214,28 @@ aclError copy_async(const Site& site, void* dst, std::size_t dst_max, const void
   return guarded([&]() -> int {
     if (count == 0) return ACL_SUCCESS;
     if (src == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "src is null");
-    if (int status = check_arguments(site, dst, dst_max, "destMax", count)) return status;
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
+    if (const int status = check_arguments(site, dst, dst_max, "destMax", count)) return status;
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return queue.status();
     Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
     const CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
     if (plan.status != ACL_SUCCESS) return plan.status;
     const std::array<Use, 2> uses{plan.dst, plan.src};
-    if (check_races(runtime, site, *stream, uses)) return ACL_ERROR_INVALID_PARAM;
+    if (check_races(runtime, site, queue.stream(), uses)) return ACL_ERROR_INVALID_PARAM;
     struct Copy {
       void* dst;
       const void* src;
       std::size_t count;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           const Copy& c = t.get<Copy>();
           std::memmove(c.dst, c.src, c.count);
           return ACL_SUCCESS;
         },
         Copy{plan.dst.range.bytes, plan.src.range.bytes, plan.count});
-    take_hold(runtime, *stream, *task, uses);
-    stream->commit(runtime.host);
+    take_hold(runtime, queue.stream(), queue.task(), uses);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }
@@ -262,34 +258,30 @@ aclError fill(const Site& site, void* pointer, std::size_t max, std::int32_t val
 aclError fill_async(const Site& site, void* pointer, std::size_t max, std::int32_t value, std::size_t count,
                     aclrtStream handle) noexcept {
   return guarded([&]() -> int {
-    if (int status = check_arguments(site, pointer, max, "maxCount", count)) return status;
+    if (const int status = check_arguments(site, pointer, max, "maxCount", count)) return status;
     if (count == 0) return ACL_SUCCESS;
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return queue.status();
     Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
     const std::array<Use, 1> uses{
         Use{runtime.memory.check_range(site, "devPtr", pointer, count, true), count, true, "devPtr"}};
     const Range& range = uses[0].range;
     if (range.refuse || range.usable == 0) return ACL_ERROR_INVALID_PARAM;
-    if (check_races(runtime, site, *stream, uses)) return ACL_ERROR_INVALID_PARAM;
+    if (check_races(runtime, site, queue.stream(), uses)) return ACL_ERROR_INVALID_PARAM;
     struct Fill {
       void* bytes;
       std::size_t count;
       int value;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           const Fill& f = t.get<Fill>();
           std::memset(f.bytes, f.value, f.count);
           return ACL_SUCCESS;
         },
         Fill{range.bytes, range.usable, value});
-    take_hold(runtime, *stream, *task, uses);
-    stream->commit(runtime.host);
+    take_hold(runtime, queue.stream(), queue.task(), uses);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }

@@ -81,11 +81,11 @@ void end_context(const std::shared_ptr<Context>& context) {
   }
   wake_callbacks();
   synchronize(context.get(), context->device());
-  context->destroyed = true;
   std::shared_ptr<Stream> stream;
   {
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
+    context->destroyed = true;  // from here on nothing is queued on its streams
     stream = std::move(context->default_stream);
     if (stream != nullptr) {
       StreamEntry& entry = runtime.stream_entries[stream->id()];

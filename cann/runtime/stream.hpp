@@ -63,7 +63,8 @@ class Stream {
   /// Reserves the next slot; waits while the queue is full. Must not be called with Runtime::mutex held. Until the
   /// lock is gone no other thread enqueues on this stream.
   [[nodiscard]] std::unique_lock<std::mutex> begin(Task*& slot);
-  /// Queues the task in the reserved slot. Runtime::mutex must be held: it orders the clocks.
+  /// Queues the task in the reserved slot. Runtime::mutex must be held: it orders the clocks, and tells whether the
+  /// stream has `ended` since the slot was reserved.
   void commit(const Clock& host);
 
   /// Number the next committed task will have, and the last committed one has.
@@ -86,6 +87,7 @@ class Stream {
   Clock clock;                        ///< what the next work is ordered behind; guarded by Runtime::mutex
   std::uint64_t callback_thread = 0;  ///< thread subscribed to callbacks, 0: none; guarded by Runtime::mutex
   bool lost = false;                  ///< used after its context ended, which was reported; guarded by Runtime::mutex
+  bool ended = false;                 ///< nothing may be queued any more; guarded by Runtime::mutex
 
   // What a callback that blocks the stream looks at while nobody serves it; changed with wake_callbacks() after it.
   std::atomic<std::uint64_t> unsubscribed{0};  ///< how often a thread's subscription ended

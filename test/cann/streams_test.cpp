@@ -216,6 +216,68 @@ TEST_CASE("a repeatable executor runs again, with other addresses") {
   CHECK(again == op.read(op.query));
 }
 
+TEST_CASE("of two threads that destroy one object one is the first") {
+  Device device;
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t dim = 4;
+    aclTensor* tensor = aclCreateTensor(&dim, 1, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr);
+    aclrtStream stream = nullptr;
+    aclrtEvent event = nullptr;
+    REQUIRE(aclrtCreateStream(&stream) == 0);
+    REQUIRE(aclrtCreateEvent(&event) == 0);
+    std::atomic<int> waiting{2};
+    std::array<std::array<int, 2>, 3> status{};
+    const auto destroy = [&](std::size_t i) {
+      aclrtSetDevice(0);
+      --waiting;
+      while (waiting > 0) continue;
+      status[0][i] = aclDestroyTensor(tensor);
+      status[1][i] = aclrtDestroyStream(stream);
+      status[2][i] = aclrtDestroyEvent(event);
+    };
+    std::thread first([&] { destroy(0); });
+    std::thread second([&] { destroy(1); });
+    first.join();
+    second.join();
+    for (auto& pair : status) std::sort(pair.begin(), pair.end());
+    CHECK(status[0] == std::array<int, 2>{0, ACLNN_ERR_PARAM_INVALID});
+    CHECK(status[1] == std::array<int, 2>{0, ACL_ERROR_RT_INVALID_HANDLE});
+    CHECK(status[2] == std::array<int, 2>{0, ACL_ERROR_RT_INVALID_HANDLE});
+  }
+  device.expected_findings = 600;
+}
+
+TEST_CASE("work that waits for room in the queue of a stream is refused when the stream is destroyed") {
+  Device device;
+  device.expected_findings = 1;
+  constexpr int kMore = 300;  // than a queue holds
+  const DeviceBytes memory(16);
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStream(&other) == 0);
+  REQUIRE(aclrtSubscribeReport(static_cast<std::uint64_t>(pthread_self()), other) == 0);
+  REQUIRE(aclrtLaunchCallback([](void*) {}, nullptr, ACL_CALLBACK_BLOCK, other) == 0);
+  std::atomic<int> queued{0};
+  std::atomic<int> refused{0};
+  std::thread producer([&] {
+    aclrtSetDevice(0);
+    for (int i = 0; i < kMore && refused == 0; ++i) {
+      const int status = aclrtMemsetAsync(memory.p, 16, 1, 16, other);
+      if (status == 0) ++queued;
+      if (status != 0) refused = status;
+    }
+  });
+  // The producer stands in a call, or is about to make it: the answer is the same.
+  int before = -1;
+  while (before != queued || before == 0) {
+    before = queued;
+    sleep_ms(20);
+  }
+  CHECK(aclrtDestroyStreamForce(other) == 0);
+  producer.join();
+  CHECK(queued == before);
+  CHECK(refused == ACL_ERROR_RT_INVALID_HANDLE);
+}
+
 TEST_CASE("a weight with gaps between its groups is made contiguous") {
   Device device;
   small_op::Op op;
