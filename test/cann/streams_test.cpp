@@ -216,6 +216,45 @@ TEST_CASE("a repeatable executor runs again, with other addresses") {
   CHECK(again == op.read(op.query));
 }
 
+TEST_CASE("of two threads that launch, or destroy, one executor one is the first") {
+  Device device;
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStream(&other) == 0);
+  {
+    small_op::Op op({1});
+    REQUIRE(op.phase_one() == 0);
+    REQUIRE(op.phase_two(device.stream) == 0);
+    REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+    const auto expected = op.read(op.query);
+    enum class Race { launches, destructions, both };
+    for (int round = 0; round < 60; ++round) {
+      for (const Race race : {Race::launches, Race::destructions, Race::both}) {
+        REQUIRE(op.phase_one() == 0);
+        std::atomic<int> waiting{2};
+        const auto contend = [&](bool launches, aclrtStream stream) {
+          aclrtSetDevice(0);
+          --waiting;
+          while (waiting > 0) continue;
+          return launches ? op.phase_two(stream) : aclDestroyAclOpExecutor(op.executor);
+        };
+        std::array<int, 2> status{-1, -1};
+        std::thread first([&] { status[0] = contend(race != Race::destructions, device.stream); });
+        std::thread second([&] { status[1] = contend(race == Race::launches, other); });
+        first.join();
+        second.join();
+        REQUIRE(aclrtSynchronizeDevice() == 0);
+        std::sort(status.begin(), status.end());
+        CHECK(status == std::array<int, 2>{0, ACLNN_ERR_PARAM_INVALID});
+        // That it ran twice, on two streams, would be a finding, too.
+        ++device.expected_findings;
+        CHECK(mla_prolog_finding_count() - device.findings == device.expected_findings);
+      }
+      CHECK(op.read(op.query) == expected);
+    }
+  }
+  CHECK(aclrtDestroyStream(other) == 0);
+}
+
 TEST_CASE("of two threads that destroy one object one is the first") {
   Device device;
   for (int round = 0; round < 200; ++round) {
