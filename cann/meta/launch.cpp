@@ -65,7 +65,12 @@ int run_launch(Task& task) {
   int status = ACL_SUCCESS;
   {
     const std::lock_guard lock(launch.executor->running);
-    status = launch.executor->operation->run(launch, task.error);
+    try {
+      status = launch.executor->operation->run(launch, task.error);
+    } catch (const std::bad_alloc&) {
+      task.error = "the host has no memory for what the operator keeps apart";
+      status = ACL_ERROR_RT_AICORE_EXCEPTION;
+    }
   }
   finish(launch.executor);
   return status;

@@ -5,6 +5,7 @@
 
 #include "cann/meta/buffer_pool.hpp"
 #include "cann/meta/executor.hpp"
+#include "cann/ops/apart.hpp"
 #include "cann/ops/conversions.hpp"
 #include "cann/ops/staging.hpp"
 #include "cann/runtime/runtime.hpp"
@@ -29,7 +30,9 @@ class DynamicQuantOperation final : public Operation {
         dense_(x.is_dense() ? 0 : static_cast<std::size_t>(x.numel()) * element_size(x.dtype)) {}
 
   int run(const Launch& launch, std::string& error) override {
-    const auto* x = static_cast<const std::byte*>(launch.data[0]);
+    const ApartInputs inputs(launch);
+    if (inputs.refused()) return refused(inputs.text(), error);
+    const auto* x = static_cast<const std::byte*>(inputs[0]);
     if (dense_.size() > 0) {
       gather(x_, x, dense_.data());
       x = dense_.data();
@@ -38,7 +41,7 @@ class DynamicQuantOperation final : public Operation {
     ConstTensorView smooth;
     if (smooth_.size() > 0) {
       auto* values = reinterpret_cast<float*>(smooth_.data());
-      decode(x_.dtype, launch.data[1], width, values);
+      decode(x_.dtype, inputs[1], width, values);
       smooth = {TensorDesc::dense(DType::float32, {width_}), values};
     }
     auto* codes = static_cast<std::int8_t*>(launch.data[2]);
@@ -50,15 +53,17 @@ class DynamicQuantOperation final : public Operation {
           quantize_per_token({TensorDesc::dense(DType::float32, {1, width_}), row}, smooth, device_profile(),
                              {TensorDesc::dense(DType::int8, {1, width_}), codes + r * width_},
                              {TensorDesc::dense(DType::float32, {1}), scale + r});
-      if (!status.ok()) {
-        error = std::string(kFamily) + ": " + message(status);
-        return ACL_ERROR_RT_AICORE_EXCEPTION;
-      }
+      if (!status.ok()) return refused(message(status), error);
     }
     return ACL_SUCCESS;
   }
 
  private:
+  static int refused(const std::string& why, std::string& error) {
+    error = std::string(kFamily) + ": " + why;
+    return ACL_ERROR_RT_AICORE_EXCEPTION;
+  }
+
   TensorDesc x_;
   std::int64_t width_;
   std::int64_t rows_;

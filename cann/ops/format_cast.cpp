@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cann/meta/executor.hpp"
+#include "cann/ops/apart.hpp"
 #include "cann/ops/conversions.hpp"
 #include "cann/ops/staging.hpp"
 #include "cann/runtime/runtime.hpp"
@@ -48,9 +49,14 @@ class FormatCastOperation final : public Operation {
   FormatCastOperation(Matrices matrices, std::size_t element, bool to_nz)
       : matrices_(matrices), element_(element), to_nz_(to_nz) {}
 
-  int run(const Launch& launch, std::string&) override {
+  int run(const Launch& launch, std::string& error) override {
+    const ApartInputs inputs(launch);
+    if (inputs.refused()) {
+      error = std::string(kFamily) + ": " + inputs.text();
+      return ACL_ERROR_RT_AICORE_EXCEPTION;
+    }
     const Matrices& m = matrices_;
-    const auto* source = static_cast<const char*>(launch.data[0]);
+    const auto* source = static_cast<const char*>(inputs[0]);
     auto* destination = static_cast<char*>(launch.data[1]);
     const std::size_t nz_bytes = static_cast<std::size_t>(m.nz_elements()) * element_;
     if (to_nz_) std::memset(destination, 0, nz_bytes);

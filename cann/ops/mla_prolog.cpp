@@ -151,7 +151,10 @@ class MlaPrologOperation final : public Operation {
                                           Plan::kWorkspaceAlignment);
     }
     const auto start = std::chrono::steady_clock::now();
-    const Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
+    Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
+    if (status.rule == Rule::tensors_overlap && !report(Finding::output_overlap, launch.site, message(status))) {
+      status = run_apart(tensors);
+    }
     if (settings().verbose > 0) tell(launch.site, std::chrono::steady_clock::now() - start, status);
     if (!status.ok()) return failed(launch.site, status, error);
     for (const Staged& staged : staged_) {
@@ -164,13 +167,30 @@ class MlaPrologOperation final : public Operation {
   }
 
  private:
+  /// Tensors overlap. A device computes something then; what, depends on timing. Here it is what the call computes with
+  /// tensors that lie apart, whose outputs then go where they belong, the later over the earlier.
+  Status run_apart(const Tensors& tensors) const {
+    Tensors apart = tensors;
+    std::vector<std::pair<TensorId, std::vector<std::byte>>> written;
+    for (const TensorId id : all_tensors()) {
+      const TensorDesc& desc = plan_.problem()[id];
+      if (!(is_output(id) || is_cache(id)) || desc.numel() == 0) continue;
+      auto& [tensor, bytes] = written.emplace_back(id, std::vector<std::byte>(desc.extent_bytes()));
+      copy_view(desc, tensors.get(tensor), bytes.data());
+      apart.set(tensor, bytes.data());
+    }
+    const Buffer workspace(plan_.workspace_bytes());
+    const Status status = mla_prolog::run(plan_, apart, workspace.data(), workspace.size());
+    if (!status.ok()) return status;
+    // Outputs and caches are what tensors.get() may write through.
+    for (const auto& [id, bytes] : written) {
+      copy_view(plan_.problem()[id], bytes.data(), const_cast<void*>(tensors.get(id)));
+    }
+    return status;
+  }
+
   static int failed(const Site& site, const Status& status, std::string& error) {
     error = std::string(site.function) + ": " + message(status);
-    if (status.rule == Rule::tensors_overlap) {
-      // A device computes something; what, depends on timing.
-      report(Finding::output_overlap, site, message(status) + "; nothing was computed");
-      return ACL_SUCCESS;
-    }
     const bool bad_index = status.rule == Rule::cache_index_range || status.rule == Rule::block_table_too_short ||
                            status.rule == Rule::prefix_sum_decreasing;
     if (bad_index) report(Finding::bad_index, site, message(status));
