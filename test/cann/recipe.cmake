@@ -62,14 +62,15 @@ file(RENAME ${tree} ${WORK}/moved)
 run_with(${WORK}/libraries Ascend910B ${WORK}/build/bin/v3_every_quantisation)
 run_with(${TREE}/lib64 Ascend910B ${WORK}/build/bin/v3_every_quantisation)
 
-# set_env.sh leads to the tree it lies in.
+# set_env.sh leads to the tree it lies in, and lets OpenMP threads wait without work unless told otherwise.
 find_program(bash bash)
 if(bash)
   unset(ENV{ASCEND_HOME_PATH})
   foreach(place IN ITEMS ${WORK}/moved ${TREE})
-    execute_process(COMMAND ${bash} -c "source '${place}/set_env.sh' && echo \"$ASCEND_HOME_PATH $LD_LIBRARY_PATH\""
+    set(show "source '${place}/set_env.sh' && echo \"$OMP_WAIT_POLICY $ASCEND_HOME_PATH $LD_LIBRARY_PATH\"")
+    execute_process(COMMAND ${bash} -c "OMP_WAIT_POLICY=active; ${show}; unset OMP_WAIT_POLICY; ${show}"
                     OUTPUT_VARIABLE out OUTPUT_STRIP_TRAILING_WHITESPACE)
-    if(NOT out MATCHES "^${place} ${place}/lib64")
+    if(NOT out MATCHES "^active ${place} ${place}/lib64[^\n]*\npassive ${place} ${place}/lib64")
       message(FATAL_ERROR "set_env.sh: ${out}")
     endif()
   endforeach()
