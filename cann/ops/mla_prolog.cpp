@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,19 +49,31 @@ constexpr std::array<const char*, kTensorCount> kParameterNames{"tokenX",
                                                                 "queryNormOut",
                                                                 "dequantScaleQNormOut"};
 
-/// The version's tensors in the order of its parameters.
-std::vector<TensorId> parameter_order(ApiVersion version) {
-  const auto all = all_tensors();
-  std::vector<TensorId> order(all.begin(), all.end());
-  if (version == ApiVersion::v3) return order;
-  // V1 and V2 have cacheIndex before the caches, and fewer tensors.
-  constexpr auto kFirstCache = static_cast<std::size_t>(TensorId::kv_cache);
-  std::rotate(order.begin() + kFirstCache, order.begin() + kFirstCache + 2, order.begin() + kFirstCache + 3);
-  std::erase_if(order, [&](TensorId id) {
-    return id == TensorId::actual_seq_len || id == TensorId::k_nope_clip_alpha || id == TensorId::query_norm ||
-           id == TensorId::dequant_scale_q_norm || (version == ApiVersion::v1 && id == TensorId::dequant_scale_q_nope);
-  });
-  return order;
+/// A version's tensors in the order of its parameters.
+struct ParameterOrder {
+  std::array<TensorId, kTensorCount> ids{};
+  std::size_t count = 0;
+
+  constexpr explicit ParameterOrder(ApiVersion version) {
+    // V1 and V2 have cacheIndex before the caches, and fewer tensors.
+    const bool newest = version == ApiVersion::v3;
+    for (std::size_t i = 0; i < kTensorCount; ++i) {
+      const auto id = static_cast<TensorId>(i);
+      const bool left_out = id == TensorId::cache_index || id == TensorId::actual_seq_len ||
+                            id == TensorId::k_nope_clip_alpha || id == TensorId::query_norm ||
+                            id == TensorId::dequant_scale_q_norm ||
+                            (version == ApiVersion::v1 && id == TensorId::dequant_scale_q_nope);
+      if (!newest && id == TensorId::kv_cache) ids[count++] = TensorId::cache_index;
+      if (newest || !left_out) ids[count++] = id;
+    }
+  }
+  constexpr std::span<const TensorId> span() const { return {ids.data(), count}; }
+};
+
+std::span<const TensorId> parameter_order(ApiVersion version) {
+  static constexpr std::array kOrders{ParameterOrder(ApiVersion::v1), ParameterOrder(ApiVersion::v2),
+                                      ParameterOrder(ApiVersion::v3)};
+  return kOrders[static_cast<std::size_t>(version)].span();
 }
 
 Problem describe_call(const api::MlaPrologCall& call) {
@@ -134,7 +147,7 @@ class MlaPrologOperation final : public Operation {
     if (need + Plan::kWorkspaceAlignment > plan_.cann_workspace_bytes()) scratch_ = Buffer(need);
   }
 
-  std::vector<TensorId> order;  ///< tensor of each operand
+  std::span<const TensorId> order;  ///< tensor of each operand
 
   int run(const Launch& launch, std::string& error) override {
     Tensors tensors;
@@ -262,6 +275,11 @@ int refuse_version(const Site& site, ApiVersion version) {
 
 namespace api {
 
+MlaPrologCall::MlaPrologCall(ApiVersion of, std::initializer_list<const aclTensor*> in_order) : version(of) {
+  auto tensor = in_order.begin();
+  for (const TensorId id : parameter_order(of)) (*this)[id] = *tensor++;
+}
+
 aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, std::uint64_t* workspace_bytes,
                                  aclOpExecutor** result) noexcept {
   return guarded([&]() -> int {
@@ -302,14 +320,14 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
       Result<Plan> plan =
           make_plan(problem, {.domain = Domain::relaxed, .profile = device_profile(), .threads = settings().threads});
       if (!plan.ok()) return give_up(static_cast<int>(plan.error().status.code), plan.error().message);
-      auto order = parameter_order(call.version);
+      const auto order = parameter_order(call.version);
       for (const TensorId id : order) {
         executor->add(make_operand(call[id], kParameterNames[static_cast<std::size_t>(id)],
                                    touched_bytes(problem, staged, id), !is_output(id), is_output(id) || is_cache(id)));
       }
       try {
         auto operation = std::make_unique<MlaPrologOperation>(*plan, std::move(staged), staging_bytes);
-        operation->order = std::move(order);
+        operation->order = order;
         executor->operation = std::move(operation);
       } catch (const std::bad_alloc&) {
         return give_up(ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");

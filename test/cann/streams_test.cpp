@@ -9,29 +9,13 @@
 #include <thread>
 
 #include "mla_prolog_emulation.h"
+#include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
 
 namespace {
 
-/// A device and, at its end, the proof that nothing was found wrong.
-struct Device {
-  Device() {
-    findings = mla_prolog_finding_count();
-    REQUIRE(aclInit(nullptr) == 0);
-    REQUIRE(aclrtSetDevice(0) == 0);
-    REQUIRE(aclrtCreateStream(&stream) == 0);
-  }
-  ~Device() {
-    CHECK(aclrtDestroyStream(stream) == 0);
-    CHECK(aclrtResetDevice(0) == 0);
-    CHECK(aclFinalize() == 0);
-    CHECK(mla_prolog_finding_count() - findings == expected_findings);
-  }
-  aclrtStream stream = nullptr;
-  std::uint64_t findings = 0;
-  std::uint64_t expected_findings = 0;
-};
+using mla_prolog::test::Device;
 
 struct DeviceBytes {
   explicit DeviceBytes(std::size_t bytes) { REQUIRE(aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0); }
