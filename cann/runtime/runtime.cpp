@@ -1,5 +1,7 @@
 #include "cann/runtime/runtime.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -41,6 +43,9 @@ void drain_streams() {
 Runtime& Runtime::instance() {
   static Runtime* const runtime = [] {
     drain_before_report(drain_streams);
+    // Another thread must not hold the lock at a fork: the child would wait for it for ever.
+    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                   [] { instance().mutex.unlock(); });
     return new Runtime;
   }();
   return *runtime;
@@ -109,17 +114,21 @@ std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& s
   }
   if (handle != nullptr) {
     std::shared_ptr<Stream> stream = runtime.streams.find(handle);
-    if (stream != nullptr && stream->context() == context) return stream;
-    const bool other_context = stream != nullptr && !stream->context()->destroyed;
+    const bool foreign = stream != nullptr && stream->foreign();
+    if (stream != nullptr && !foreign && stream->context() == context) return stream;
+    const bool other_context = stream != nullptr && !foreign && !stream->context()->destroyed;
     if (stream != nullptr && !other_context) stream->lost = true;
     report(Finding::invalid_handle, site,
            stream == nullptr ? kNoStream
+           : foreign         ? "stream belongs to the parent process: it was created before fork"
            : other_context   ? "stream belongs to another context than the calling thread's current one"
                              : kNoContext);
     status = other_context ? ACL_ERROR_RT_STREAM_CONTEXT : ACL_ERROR_RT_INVALID_HANDLE;
     return nullptr;
   }
-  if (context->default_stream == nullptr) context->default_stream = make_stream(runtime, context, site);
+  if (context->default_stream == nullptr || context->default_stream->foreign()) {
+    context->default_stream = make_stream(runtime, context, site);
+  }
   return context->default_stream;
 }
 

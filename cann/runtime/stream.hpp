@@ -81,6 +81,10 @@ class Stream {
   /// Ends the worker after the queued work.
   void stop();
 
+  /// Whether the stream was made before this process was forked: its worker is in the parent. Nothing can be queued on
+  /// it, nothing is waited for, and it must not be destroyed, since its lock and its worker's place in a wait are lost.
+  bool foreign() const;
+
   std::uint32_t id() const { return id_; }
   const std::shared_ptr<Context>& context() const { return context_; }
 
@@ -100,6 +104,7 @@ class Stream {
   void start_locked();
   void work();
 
+  const std::uint32_t forks_;  ///< of the process, when it was made
   const std::uint32_t id_;
   const std::shared_ptr<Context> context_;
   std::mutex producer_;  ///< held from begin to commit

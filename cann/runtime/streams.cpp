@@ -54,7 +54,11 @@ struct CallbackQueue {
 };
 
 CallbackQueue& callbacks() {
-  static CallbackQueue* const queue = new CallbackQueue;
+  static CallbackQueue* queue = [] {
+    // Threads of the parent may hold the lock or wait; what they leave to a forked child is of no use.
+    pthread_atfork(nullptr, nullptr, [] { queue = new CallbackQueue; });
+    return new CallbackQueue;
+  }();
   return *queue;
 }
 

@@ -1,5 +1,7 @@
 // Streams, events, contexts and executors in their asynchronous life. Runs under the thread sanitizer.
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -511,4 +513,78 @@ TEST_CASE("initialisation is counted") {
   CHECK(aclFinalize() == 0);
   CHECK(aclFinalize() == 0);
   CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
+}
+
+TEST_CASE("a forked child is told that its parent's streams are not its own, and has its own") {
+#if defined(__SANITIZE_THREAD__)
+  constexpr bool kStartsThreads = false;
+#elif defined(__has_feature)
+  constexpr bool kStartsThreads = !__has_feature(thread_sanitizer);
+#else
+  constexpr bool kStartsThreads = true;
+#endif
+  Device device;
+  const DeviceBytes memory(1024);
+  const CallbackThread callbacks(device.stream);
+  aclrtEvent event = nullptr;
+  REQUIRE(aclrtCreateEvent(&event) == 0);
+  REQUIRE(aclrtMemsetAsync(memory.p, 1024, 1, 1024, nullptr) == 0);
+  REQUIRE(aclrtSynchronizeStream(nullptr) == 0);
+  Gate gate;
+  gate.close(device.stream);
+  REQUIRE(aclrtMemsetAsync(memory.p, 1024, 2, 1024, device.stream) == 0);
+  REQUIRE(aclrtRecordEvent(event, device.stream) == 0);
+  // Locks and unlocks all the time.
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    aclrtSetDevice(0);
+    while (!stop) {
+      for (int i = 0; i < 100; ++i) aclrtGetMemInfo(ACL_HBM_MEM, &free, &total);
+      std::this_thread::yield();
+    }
+    aclrtResetDevice(0);
+  });
+  for (int round = 0; round < 10; ++round) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      alarm(30);
+      std::array<unsigned char, 1024> host{};
+      int bad = 0;
+      const auto expect = [&](int status, int expected) { bad += status == expected ? 0 : 1; };
+      expect(aclrtSynchronizeStream(device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtMemsetAsync(memory.p, 1024, 3, 1024, device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtDestroyStream(device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtSynchronizeDevice(), 0);
+      expect(aclrtSynchronizeEvent(event), 0);
+      // A copy of what the parent's memory was.
+      expect(aclrtMemcpy(host.data(), 1024, memory.p, 1024, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+      expect(host[1023], 1);
+      if (kStartsThreads) {
+        for (const bool own : {true, false}) {
+          aclrtStream stream = nullptr;
+          expect(own ? aclrtCreateStream(&stream) : 0, 0);
+          small_op::Op op;
+          expect(op.phase_one(), 0);
+          expect(op.phase_two(stream), 0);
+          expect(aclrtSynchronizeStream(stream), 0);
+          expect(own ? aclrtDestroyStream(stream) : 0, 0);
+        }
+      }
+      expect(aclrtResetDeviceForce(0), 0);
+      _exit(bad);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    INFO("status " << status);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  stop = true;
+  busy.join();
+  gate.open();
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(aclrtDestroyEvent(event) == 0);
 }
