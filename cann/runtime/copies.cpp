@@ -1,6 +1,8 @@
 // Allocation, copies and fills.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include "cann/runtime/api.hpp"
@@ -81,7 +83,30 @@ CopyPlan plan_copy(Runtime& runtime, const Site& site, void* dst, const void* sr
   return plan;
 }
 
-/// The host is about to touch a range: queued work that uses it must have been waited for.
+/// Keeps the memory of some uses, whoever frees it meanwhile. Runtime::mutex must be held when it is made and when it
+/// ends.
+class Hold {
+ public:
+  Hold(Memory& memory, std::span<const Use> uses) : memory_(memory), uses_(uses) {
+    for (const Use& use : uses_) {
+      if (use.range.allocation != nullptr) memory_.pin(*use.range.allocation);
+    }
+  }
+  ~Hold() {
+    for (const Use& use : uses_) {
+      if (use.range.allocation != nullptr) memory_.unpin(*use.range.allocation);
+    }
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  Memory& memory_;
+  std::span<const Use> uses_;
+};
+
+/// The host is about to touch a range that it holds: queued work that uses it must have been waited for. The lock is
+/// given up during a wait.
 int check_synchronized(Runtime& runtime, std::unique_lock<std::mutex>& lock, const Site& site, const Use& use) {
   Allocation* allocation = use.range.allocation;
   if (allocation == nullptr) return ACL_SUCCESS;
@@ -96,9 +121,7 @@ int check_synchronized(Runtime& runtime, std::unique_lock<std::mutex>& lock, con
     return ACL_ERROR_RT_STREAM_NOT_COMPLETE;
   }
   // The emulation itself must not race: it takes what the work leaves.
-  runtime.memory.pin(*allocation);
   settle(runtime, lock, *allocation);
-  runtime.memory.unpin(*allocation);
   return ACL_SUCCESS;
 }
 
@@ -191,20 +214,16 @@ aclError copy(const Site& site, void* dst, std::size_t dst_max, const void* src,
     if (require_context(site) == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
     Runtime& runtime = Runtime::instance();
     std::unique_lock<std::mutex> lock(runtime.mutex);
-    CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
+    const CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
     if (plan.status != ACL_SUCCESS) return plan.status;
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (const int status = check_synchronized(runtime, lock, site, *use)) return status;
-    }
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (use->range.allocation != nullptr) runtime.memory.pin(*use->range.allocation);
+    const std::array uses{plan.src, plan.dst};
+    const Hold hold(runtime.memory, uses);
+    for (const Use& use : uses) {
+      if (const int status = check_synchronized(runtime, lock, site, use)) return status;
     }
     lock.unlock();
     std::memmove(plan.dst.range.bytes, plan.src.range.bytes, plan.count);
     lock.lock();
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (use->range.allocation != nullptr) runtime.memory.unpin(*use->range.allocation);
-    }
     return ACL_SUCCESS;
   });
 }
@@ -249,6 +268,7 @@ aclError fill(const Site& site, void* pointer, std::size_t max, std::int32_t val
     std::unique_lock<std::mutex> lock(runtime.mutex);
     const Use use{runtime.memory.check_range(site, "devPtr", pointer, count, true), count, true, "devPtr"};
     if (use.range.refuse || use.range.usable == 0) return ACL_ERROR_INVALID_PARAM;
+    const Hold hold(runtime.memory, {&use, 1});
     if (const int status = check_synchronized(runtime, lock, site, use)) return status;
     std::memset(use.range.bytes, value, use.range.usable);
     return ACL_SUCCESS;

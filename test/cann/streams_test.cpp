@@ -135,6 +135,41 @@ TEST_CASE("an event orders two streams and takes the time") {
   CHECK(aclrtDestroyStream(other) == 0);
 }
 
+TEST_CASE("memory that is freed while the host waits to touch it stays until it has") {
+  Device device;
+  const CallbackThread callbacks(device.stream);
+  const DeviceBytes busy(64);
+  void* freed = nullptr;
+  REQUIRE(aclrtMalloc(&freed, 64, ACL_MEM_MALLOC_HUGE_FIRST) == 0);
+  Gate gate;
+  gate.close(device.stream);
+  std::atomic<int> status{-1};
+  const auto on_thread = [&](auto&& touch) {
+    return std::thread([&status, touch] {
+      aclrtSetDevice(0);
+      status = touch();
+    });
+  };
+  std::thread thread;
+  // The finding comes before the wait.
+  SECTION("a copy") {
+    device.expected_findings = 1;
+    REQUIRE(aclrtMemsetAsync(busy.p, 64, 1, 64, device.stream) == 0);
+    thread = on_thread([&] { return aclrtMemcpy(freed, 64, busy.p, 64, ACL_MEMCPY_DEVICE_TO_DEVICE); });
+  }
+  SECTION("a fill") {
+    device.expected_findings = 2;  // it is also freed while in use
+    REQUIRE(aclrtMemsetAsync(freed, 64, 1, 64, device.stream) == 0);
+    thread = on_thread([&] { return aclrtMemset(freed, 64, 2, 64); });
+  }
+  while (mla_prolog_finding_count() == device.findings) sleep_ms(1);
+  CHECK(aclrtFree(freed) == 0);
+  gate.open();
+  thread.join();
+  CHECK(status == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
 TEST_CASE("waiting for an event is enough to use what lies before it") {
   Device device;
   const DeviceBytes memory(64);
