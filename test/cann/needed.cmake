@@ -4,7 +4,7 @@
 function(check_needed lib64 objdump flags)
   set(runtimes "libc|libm|libdl|libpthread|librt|libstdc[+][+]|libgcc_s|libgomp|libomp|ld-linux[-_a-z0-9]*")
   if(flags MATCHES "-fsanitize")
-    string(APPEND runtimes "|lib[a-z]?san|libclang_rt[.a-z]*")
+    string(APPEND runtimes "|lib[a-z]+san|libclang_rt[.a-z]*")
   endif()
   file(GLOB libraries ${lib64}/*)
   list(LENGTH libraries count)
