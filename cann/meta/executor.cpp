@@ -62,6 +62,14 @@ bool mistaken_index(const aclOpExecutor& executor, api::Kind kind, std::size_t i
 
 }  // namespace
 
+NewExecutor make_executor(const Site& site, const char* family, std::uint64_t workspace_bytes) {
+  NewExecutor executor(Pool<aclOpExecutor>::instance().create());
+  executor->family = family;
+  executor->site = site;
+  executor->workspace_bytes = workspace_bytes;
+  return executor;
+}
+
 Operand make_operand(const aclTensor* tensor, const char* name, std::size_t extent, bool input, bool output) {
   Operand operand;
   operand.name = name;

@@ -78,6 +78,9 @@ std::string refusal(const TensorDesc& x, const TensorDesc& smooth, const TensorD
   if (y.dtype != DType::int8) return "yOut must be INT8, is " + y.to_string();
   if (scale.dtype != DType::float32) return "scaleOut must be FLOAT, is " + scale.to_string();
   const auto rank = static_cast<std::size_t>(x.rank);
+  if (std::any_of(x.shape.begin(), x.shape.begin() + rank, [](std::int64_t dim) { return dim < 0; })) {
+    return "x has a negative dimension, is " + x.to_string();
+  }
   if (y.rank != x.rank || y.shape != x.shape) return "yOut must have the shape of x, is " + y.to_string();
   if (scale.rank != x.rank - 1 || !std::equal(x.shape.begin(), x.shape.begin() + rank - 1, scale.shape.begin())) {
     return "scaleOut must have the shape of x without its last dimension, is " + scale.to_string();
@@ -117,18 +120,19 @@ aclnnStatus dynamic_quant_phase_one(const Site& site, const aclTensor* x, const 
     }
 
     const bool empty = descs[0].numel() == 0;
-    auto* executor = Pool<aclOpExecutor>::instance().create();
-    executor->family = kFamily;
-    executor->site = site;
-    executor->workspace_bytes = empty ? 0 : kLibraryWorkspace;
+    NewExecutor executor = make_executor(site, kFamily, empty ? 0 : kLibraryWorkspace);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const bool output = i >= 2;
       const TensorDesc& desc = output ? densified(descs[i]) : descs[i];
       executor->add(make_operand(tensors[i], kNames[i], desc.extent_bytes(), !output, output));
     }
-    if (!empty) executor->operation = std::make_unique<DynamicQuantOperation>(descs[0], smooth != nullptr);
+    try {
+      if (!empty) executor->operation = std::make_unique<DynamicQuantOperation>(descs[0], smooth != nullptr);
+    } catch (const std::bad_alloc&) {
+      return refuse(site, ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
+    }
     *workspace_bytes = executor->workspace_bytes;
-    *result = executor;
+    *result = executor.release();
     return ACLNN_SUCCESS;
   });
 }

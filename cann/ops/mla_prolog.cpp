@@ -296,14 +296,7 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
     }
     if (checked.code != StatusCode::success) return refuse(site, static_cast<int>(checked.code), checked.message);
 
-    auto* executor = Pool<aclOpExecutor>::instance().create();
-    executor->family = family_of(call.version);
-    executor->site = site;
-    executor->workspace_bytes = checked.cann_workspace_bytes;
-    const auto give_up = [&](int status, const std::string& text) {
-      Pool<aclOpExecutor>::instance().destroy(executor);
-      return refuse(site, status, text);
-    };
+    NewExecutor executor = make_executor(site, family_of(call.version), checked.cann_workspace_bytes);
     // Without tokens no byte is written, whatever else the call says.
     if (checked.cann_workspace_bytes > 0 && problem.token_x.numel() > 0) {
       adapt(problem, call.version);
@@ -311,7 +304,6 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
         if (!has_strides(id, call.version)) continue;
         const std::string wrong = refuse_strides(kParameterNames[static_cast<std::size_t>(id)], problem[id]);
         if (wrong.empty()) continue;
-        Pool<aclOpExecutor>::instance().destroy(executor);
         report(Finding::bad_strides, site, wrong);
         return ACLNN_ERR_PARAM_INVALID;
       }
@@ -319,7 +311,7 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
       std::vector<Staged> staged = stage_views(problem, call.version, staging_bytes);
       Result<Plan> plan =
           make_plan(problem, {.domain = Domain::relaxed, .profile = device_profile(), .threads = settings().threads});
-      if (!plan.ok()) return give_up(static_cast<int>(plan.error().status.code), plan.error().message);
+      if (!plan.ok()) return refuse(site, static_cast<int>(plan.error().status.code), plan.error().message);
       const auto order = parameter_order(call.version);
       for (const TensorId id : order) {
         executor->add(make_operand(call[id], kParameterNames[static_cast<std::size_t>(id)],
@@ -330,11 +322,11 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
         operation->order = order;
         executor->operation = std::move(operation);
       } catch (const std::bad_alloc&) {
-        return give_up(ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
+        return refuse(site, ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
       }
     }
     *workspace_bytes = checked.cann_workspace_bytes;
-    *result = executor;
+    *result = executor.release();
     return ACLNN_SUCCESS;
   });
 }

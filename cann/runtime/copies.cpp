@@ -175,9 +175,12 @@ int allocate(const Site& site, void** pointer, std::size_t bytes, Allocation::Ki
                                      ? runtime.memory.allocate_device(site, bytes, context->device())
                                      : runtime.memory.allocate_host(site, bytes);
   if (allocation == nullptr) {
-    return refuse(site, ACL_ERROR_RT_MEMORY_ALLOCATION,
-                  std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +
-                      std::to_string(runtime.memory.capacity()) + " bytes of device memory are in use");
+    const std::size_t left = runtime.memory.capacity() - runtime.memory.used();
+    return refuse(
+        site, ACL_ERROR_RT_MEMORY_ALLOCATION,
+        std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +
+            std::to_string(runtime.memory.capacity()) + " bytes of device memory are in use" +
+            (bytes <= left ? "; the host refuses it (its memory, or its number of mappings: vm.max_map_count)" : ""));
   }
   static const bool watching = (watch_for_faults(), true);
   static_cast<void>(watching);

@@ -9,6 +9,7 @@
 #include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
+#include "test/support/sanitizers.hpp"
 
 namespace {
 
@@ -309,4 +310,33 @@ TEST_CASE("phase two: null and short arguments keep the executor for another try
   CHECK(mla_prolog_finding_count() == device.findings + device.expected_findings);
   CHECK(run(op.workspace, op.workspace_bytes, op.executor) == 0);
   CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
+TEST_CASE("phase one refuses what cannot be, and keeps nothing of it") {
+  const Device device;  // an executor that is kept would be a leak
+  const OnDevice<std::uint16_t> memory(std::vector<std::uint16_t>(64 * 64));
+  std::uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  const TensorHandle nd({64, 64}, ACL_BF16, memory.p);
+  for (const std::int64_t c0 :
+       {std::int64_t{0}, std::int64_t{-16}, std::int64_t{48}, std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+    INFO("groups of " << c0);
+    const TensorHandle nz({64, 64}, ACL_BF16, memory.p, ACL_FORMAT_FRACTAL_NZ,
+                          {c0 <= 0 ? 1 : (63 + c0) / c0, 4, 16, c0});
+    CHECK(aclnnNpuFormatCastGetWorkspaceSize(nd.t, nz.t, &bytes, &executor) == ACLNN_ERR_PARAM_INVALID);
+    CHECK(aclnnNpuFormatCastGetWorkspaceSize(nz.t, nd.t, &bytes, &executor) == ACLNN_ERR_PARAM_INVALID);
+  }
+  const auto quantise = [&](std::int64_t rows, std::int64_t width) {
+    const TensorHandle x({rows, width}, ACL_BF16, memory.p);
+    const TensorHandle y({rows, width}, ACL_INT8, memory.p);
+    const TensorHandle scale({rows}, ACL_FLOAT, memory.p);
+    return aclnnDynamicQuantGetWorkspaceSize(x.t, nullptr, y.t, scale.t, &bytes, &executor);
+  };
+  CHECK(quantise(-3, 4) == ACLNN_ERR_PARAM_INVALID);
+  CHECK(quantise(3, -4) == ACLNN_ERR_PARAM_INVALID);
+#if !(MLA_PROLOG_TEST_ASAN || MLA_PROLOG_TEST_TSAN)  // with them memory that cannot be had ends the program
+  // A row in float32 that no machine can hold.
+  CHECK(quantise(1, std::int64_t{1} << 56) == ACLNN_ERR_INNER_CREATE_EXECUTOR);
+#endif
+  CHECK(executor == nullptr);
 }
