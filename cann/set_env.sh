@@ -16,4 +16,6 @@ export ASCEND_HOME_PATH="$_mla_prolog_env"
 export ASCEND_TOOLKIT_HOME="$_mla_prolog_env"
 export ASCEND_OPP_PATH="$_mla_prolog_env/opp"
 export LD_LIBRARY_PATH="$_mla_prolog_env/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# The program's own threads and the emulated device share the CPU: OpenMP threads that wait must not keep it busy.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 unset _mla_prolog_env

@@ -1,9 +1,11 @@
 # Finds what the library and its tools need.
 #
 #   MLA_PROLOG_LINK_LIBRARIES    linked into the library; a static library's consumers need them too
+#   MLA_PROLOG_ONEDNN_LIBRARIES  the same, where oneDNN's matmuls are part of it
 #   MLA_PROLOG_HEADER_LIBRARIES  needed to compile the library only
 
 set(MLA_PROLOG_LINK_LIBRARIES)
+set(MLA_PROLOG_ONEDNN_LIBRARIES)
 set(MLA_PROLOG_HEADER_LIBRARIES)
 
 # A header-only package: its CMake package, or where that is not found (cross builds, old distributions) the header.
@@ -46,7 +48,7 @@ elseif(MLA_PROLOG_WITH_ONEDNN)
   find_package(oneDNN ${MLA_PROLOG_ONEDNN_MINIMUM} REQUIRED)
 endif()
 if(MLA_PROLOG_WITH_ONEDNN)
-  list(APPEND MLA_PROLOG_LINK_LIBRARIES oneDNN::oneDNN)
+  set(MLA_PROLOG_ONEDNN_LIBRARIES oneDNN::oneDNN)
 endif()
 
 if(MLA_PROLOG_BUILD_TOOLS OR MLA_PROLOG_BUILD_TESTS OR MLA_PROLOG_BUILD_BENCH)

@@ -7,7 +7,6 @@
 
 namespace api = mla_prolog::cann::api;
 using mla_prolog::ApiVersion;
-using mla_prolog::TensorId;
 
 extern "C" {
 
@@ -25,34 +24,12 @@ aclnnStatus aclnnMlaPrologV3WeightNzGetWorkspaceSize(
     double kcScale, const aclTensor* queryOut, const aclTensor* queryRopeOut,
     const aclTensor* dequantScaleQNopeOutOptional, const aclTensor* queryNormOutOptional,
     const aclTensor* dequantScaleQNormOutOptional, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call;
-  call.version = ApiVersion::v3;
-  call[TensorId::token_x] = tokenX;
-  call[TensorId::weight_dq] = weightDq;
-  call[TensorId::weight_uq_qr] = weightUqQr;
-  call[TensorId::weight_uk] = weightUk;
-  call[TensorId::weight_dkv_kr] = weightDkvKr;
-  call[TensorId::rmsnorm_gamma_cq] = rmsnormGammaCq;
-  call[TensorId::rmsnorm_gamma_ckv] = rmsnormGammaCkv;
-  call[TensorId::rope_sin] = ropeSin;
-  call[TensorId::rope_cos] = ropeCos;
-  call[TensorId::kv_cache] = kvCacheRef;
-  call[TensorId::kr_cache] = krCacheRef;
-  call[TensorId::cache_index] = cacheIndexOptional;
-  call[TensorId::dequant_scale_x] = dequantScaleXOptional;
-  call[TensorId::dequant_scale_w_dq] = dequantScaleWDqOptional;
-  call[TensorId::dequant_scale_w_uq_qr] = dequantScaleWUqQrOptional;
-  call[TensorId::dequant_scale_w_dkv_kr] = dequantScaleWDkvKrOptional;
-  call[TensorId::quant_scale_ckv] = quantScaleCkvOptional;
-  call[TensorId::quant_scale_ckr] = quantScaleCkrOptional;
-  call[TensorId::smooth_scales_cq] = smoothScalesCqOptional;
-  call[TensorId::actual_seq_len] = actualSeqLenOptional;
-  call[TensorId::k_nope_clip_alpha] = kNopeClipAlphaOptional;
-  call[TensorId::query] = queryOut;
-  call[TensorId::query_rope] = queryRopeOut;
-  call[TensorId::dequant_scale_q_nope] = dequantScaleQNopeOutOptional;
-  call[TensorId::query_norm] = queryNormOutOptional;
-  call[TensorId::dequant_scale_q_norm] = dequantScaleQNormOutOptional;
+  api::MlaPrologCall call(ApiVersion::v3, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
+                          rmsnormGammaCkv, ropeSin, ropeCos, kvCacheRef, krCacheRef, cacheIndexOptional,
+                          dequantScaleXOptional, dequantScaleWDqOptional, dequantScaleWUqQrOptional,
+                          dequantScaleWDkvKrOptional, quantScaleCkvOptional, quantScaleCkrOptional,
+                          smoothScalesCqOptional, actualSeqLenOptional, kNopeClipAlphaOptional, queryOut, queryRopeOut,
+                          dequantScaleQNopeOutOptional, queryNormOutOptional, dequantScaleQNormOutOptional);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;
@@ -82,30 +59,11 @@ aclnnStatus aclnnMlaPrologV2WeightNzGetWorkspaceSize(
     const aclTensor* smoothScalesCqOptional, double rmsnormEpsilonCq, double rmsnormEpsilonCkv, char* cacheModeOptional,
     const aclTensor* queryOut, const aclTensor* queryRopeOut, const aclTensor* dequantScaleQNopeOutOptional,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call;
-  call.version = ApiVersion::v2;
-  call[TensorId::token_x] = tokenX;
-  call[TensorId::weight_dq] = weightDq;
-  call[TensorId::weight_uq_qr] = weightUqQr;
-  call[TensorId::weight_uk] = weightUk;
-  call[TensorId::weight_dkv_kr] = weightDkvKr;
-  call[TensorId::rmsnorm_gamma_cq] = rmsnormGammaCq;
-  call[TensorId::rmsnorm_gamma_ckv] = rmsnormGammaCkv;
-  call[TensorId::rope_sin] = ropeSin;
-  call[TensorId::rope_cos] = ropeCos;
-  call[TensorId::cache_index] = cacheIndex;
-  call[TensorId::kv_cache] = kvCacheRef;
-  call[TensorId::kr_cache] = krCacheRef;
-  call[TensorId::dequant_scale_x] = dequantScaleXOptional;
-  call[TensorId::dequant_scale_w_dq] = dequantScaleWDqOptional;
-  call[TensorId::dequant_scale_w_uq_qr] = dequantScaleWUqQrOptional;
-  call[TensorId::dequant_scale_w_dkv_kr] = dequantScaleWDkvKrOptional;
-  call[TensorId::quant_scale_ckv] = quantScaleCkvOptional;
-  call[TensorId::quant_scale_ckr] = quantScaleCkrOptional;
-  call[TensorId::smooth_scales_cq] = smoothScalesCqOptional;
-  call[TensorId::query] = queryOut;
-  call[TensorId::query_rope] = queryRopeOut;
-  call[TensorId::dequant_scale_q_nope] = dequantScaleQNopeOutOptional;
+  api::MlaPrologCall call(ApiVersion::v2, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
+                          rmsnormGammaCkv, ropeSin, ropeCos, cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional,
+                          dequantScaleWDqOptional, dequantScaleWUqQrOptional, dequantScaleWDkvKrOptional,
+                          quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut, queryRopeOut,
+                          dequantScaleQNopeOutOptional);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;
@@ -126,29 +84,10 @@ aclnnStatus aclnnMlaPrologGetWorkspaceSize(
     const aclTensor* quantScaleCkvOptional, const aclTensor* quantScaleCkrOptional,
     const aclTensor* smoothScalesCqOptional, double rmsnormEpsilonCq, double rmsnormEpsilonCkv, char* cacheModeOptional,
     const aclTensor* queryOut, const aclTensor* queryRopeOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call;
-  call.version = ApiVersion::v1;
-  call[TensorId::token_x] = tokenX;
-  call[TensorId::weight_dq] = weightDq;
-  call[TensorId::weight_uq_qr] = weightUqQr;
-  call[TensorId::weight_uk] = weightUk;
-  call[TensorId::weight_dkv_kr] = weightDkvKr;
-  call[TensorId::rmsnorm_gamma_cq] = rmsnormGammaCq;
-  call[TensorId::rmsnorm_gamma_ckv] = rmsnormGammaCkv;
-  call[TensorId::rope_sin] = ropeSin;
-  call[TensorId::rope_cos] = ropeCos;
-  call[TensorId::cache_index] = cacheIndex;
-  call[TensorId::kv_cache] = kvCacheRef;
-  call[TensorId::kr_cache] = krCacheRef;
-  call[TensorId::dequant_scale_x] = dequantScaleXOptional;
-  call[TensorId::dequant_scale_w_dq] = dequantScaleWDqOptional;
-  call[TensorId::dequant_scale_w_uq_qr] = dequantScaleWUqQrOptional;
-  call[TensorId::dequant_scale_w_dkv_kr] = dequantScaleWDkvKrOptional;
-  call[TensorId::quant_scale_ckv] = quantScaleCkvOptional;
-  call[TensorId::quant_scale_ckr] = quantScaleCkrOptional;
-  call[TensorId::smooth_scales_cq] = smoothScalesCqOptional;
-  call[TensorId::query] = queryOut;
-  call[TensorId::query_rope] = queryRopeOut;
+  api::MlaPrologCall call(ApiVersion::v1, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
+                          rmsnormGammaCkv, ropeSin, ropeCos, cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional,
+                          dequantScaleWDqOptional, dequantScaleWUqQrOptional, dequantScaleWDkvKrOptional,
+                          quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut, queryRopeOut);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;

@@ -15,17 +15,13 @@ int unusable_executor(const Site& site, Life life) {
   return ACLNN_ERR_PARAM_INVALID;
 }
 
-/// 0, or the status for an executor that cannot be used (again).
-int check_executor(const Site& site, aclOpExecutor* executor) {
+/// 0, or the status for an executor that cannot be used (again). Runtime::mutex must be held for as long as that shall
+/// be true: another thread may use the executor up or destroy it.
+int check_executor(const Site& site, const aclOpExecutor* executor) {
   if (executor == nullptr) return refuse(site, ACLNN_ERR_PARAM_NULLPTR, "executor is null");
   const Life life = Pool<aclOpExecutor>::instance().life(executor);
   if (life != Life::live) return unusable_executor(site, life);
-  bool gone = false;
-  {
-    const std::lock_guard lock(Runtime::instance().mutex);
-    gone = executor->spent || executor->destroyed;
-  }
-  return gone ? unusable_executor(site, Life::destroyed) : ACLNN_SUCCESS;
+  return executor->spent || executor->destroyed ? unusable_executor(site, Life::destroyed) : ACLNN_SUCCESS;
 }
 
 /// Position of a tensor among the executor's operands of a kind: the one at `index` if it is that tensor, else the one
@@ -66,6 +62,14 @@ bool mistaken_index(const aclOpExecutor& executor, api::Kind kind, std::size_t i
 
 }  // namespace
 
+NewExecutor make_executor(const Site& site, const char* family, std::uint64_t workspace_bytes) {
+  NewExecutor executor(Pool<aclOpExecutor>::instance().create());
+  executor->family = family;
+  executor->site = site;
+  executor->workspace_bytes = workspace_bytes;
+  return executor;
+}
+
 Operand make_operand(const aclTensor* tensor, const char* name, std::size_t extent, bool input, bool output) {
   Operand operand;
   operand.name = name;
@@ -84,8 +88,8 @@ namespace api {
 
 aclnnStatus set_repeatable(const Site& site, aclOpExecutor* executor) noexcept {
   return guarded([&]() -> int {
-    if (const int status = check_executor(site, executor)) return status;
     const std::lock_guard lock(Runtime::instance().mutex);
+    if (const int status = check_executor(site, executor)) return status;
     executor->repeatable = true;
     return ACLNN_SUCCESS;
   });
@@ -93,8 +97,8 @@ aclnnStatus set_repeatable(const Site& site, aclOpExecutor* executor) noexcept {
 
 aclnnStatus destroy(const Site& site, aclOpExecutor* executor) noexcept {
   return guarded([&]() -> int {
-    if (const int status = check_executor(site, executor)) return status;
     const std::lock_guard lock(Runtime::instance().mutex);
+    if (const int status = check_executor(site, executor)) return status;
     executor->destroyed = true;
     if (executor->queued == 0) Pool<aclOpExecutor>::instance().destroy(executor);
     return ACLNN_SUCCESS;
@@ -104,9 +108,9 @@ aclnnStatus destroy(const Site& site, aclOpExecutor* executor) noexcept {
 aclnnStatus set_address(const Site& site, aclOpExecutor* executor, Kind kind, std::size_t index,
                         const aclTensor* tensor, void* address) noexcept {
   return guarded([&]() -> int {
+    const std::lock_guard lock(Runtime::instance().mutex);
     if (const int status = check_executor(site, executor)) return status;
     if (const int status = check_tensor(site, "tensor", tensor)) return status;
-    const std::lock_guard lock(Runtime::instance().mutex);
     Operand* operand = find_operand(*executor, kind, index, tensor);
     if (operand == nullptr || operand->handle == nullptr) {
       return refuse(site, ACLNN_ERR_PARAM_INVALID,
@@ -124,6 +128,7 @@ aclnnStatus set_address(const Site& site, aclOpExecutor* executor, Kind kind, st
 
 aclnnStatus set_list_address(const Site& site, aclOpExecutor* executor) noexcept {
   return guarded([&]() -> int {
+    const std::lock_guard lock(Runtime::instance().mutex);
     if (const int status = check_executor(site, executor)) return status;
     return refuse(site, ACLNN_ERR_PARAM_INVALID, "the executor's operator takes no tensor lists");
   });

@@ -75,6 +75,13 @@ struct aclOpExecutor {
 
 namespace mla_prolog::cann {
 
+/// An executor that phase one makes: gone again unless it is released to the caller.
+struct DropExecutor {
+  void operator()(aclOpExecutor* executor) const { Pool<aclOpExecutor>::instance().destroy(executor); }
+};
+using NewExecutor = std::unique_ptr<aclOpExecutor, DropExecutor>;
+NewExecutor make_executor(const Site& site, const char* family, std::uint64_t workspace_bytes);
+
 /// Describes a tensor to an executor; a null tensor gives an operand that is never touched.
 Operand make_operand(const aclTensor* tensor, const char* name, std::size_t extent, bool input, bool output);
 

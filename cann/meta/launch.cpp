@@ -65,7 +65,12 @@ int run_launch(Task& task) {
   int status = ACL_SUCCESS;
   {
     const std::lock_guard lock(launch.executor->running);
-    status = launch.executor->operation->run(launch, task.error);
+    try {
+      status = launch.executor->operation->run(launch, task.error);
+    } catch (const std::bad_alloc&) {
+      task.error = "the host has no memory for what the operator keeps apart";
+      status = ACL_ERROR_RT_AICORE_EXCEPTION;
+    }
   }
   finish(launch.executor);
   return status;
@@ -122,19 +127,17 @@ aclnnStatus launch(const Site& site, const char* family, void* workspace, std::u
       works = executor->operation != nullptr;
     }
     if (require_init(site) != ACL_SUCCESS) return ACLNN_ERR_RUNTIME_ERROR;
-    int stream_status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, stream_status);
-    if (stream == nullptr) return ACLNN_ERR_RUNTIME_ERROR;
-
-    std::unique_lock<std::mutex> slot;
-    Task* task = nullptr;
-    if (works) slot = stream->begin(task);
-    const std::lock_guard lock(runtime.mutex);
-    if (const int status = check()) return status;
     if (!works) {
+      int stream_status = ACL_SUCCESS;
+      if (find_stream(site, handle, stream_status) == nullptr) return ACLNN_ERR_RUNTIME_ERROR;
+      const std::lock_guard lock(runtime.mutex);
+      if (const int status = check()) return status;
       if (!executor->repeatable) Pool<aclOpExecutor>::instance().destroy(executor);
       return ACLNN_SUCCESS;
     }
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return ACLNN_ERR_RUNTIME_ERROR;
+    if (const int status = check()) return status;
 
     Touched touched;
     Launch work;
@@ -152,16 +155,17 @@ aclnnStatus launch(const Site& site, const char* family, void* workspace, std::u
       work.workspace_bytes = work.workspace == nullptr ? 0 : workspace_bytes;
     }
     const std::span<const Use> uses(touched.uses.data(), touched.count);
-    if (check_races(runtime, site, *stream, uses)) touched.refuse = true;
+    if (check_races(runtime, site, queue.stream(), uses)) touched.refuse = true;
     if (touched.refuse) return ACLNN_ERR_RUNTIME_ERROR;
 
-    task->set(touched.fault.empty() ? run_launch : fault_launch, work);
-    if (!touched.fault.empty()) task->error = std::string(site.function) + ": " + touched.fault;
-    task->site = site;
+    Task& task = queue.task();
+    task.set(touched.fault.empty() ? run_launch : fault_launch, work);
+    if (!touched.fault.empty()) task.error = std::string(site.function) + ": " + touched.fault;
+    task.site = site;
     executor->spent = !executor->repeatable;
     ++executor->queued;
-    take_hold(runtime, *stream, *task, uses);
-    stream->commit(runtime.host);
+    take_hold(runtime, queue.stream(), task, uses);
+    queue.commit();
     return ACLNN_SUCCESS;
   });
 }

@@ -8,6 +8,13 @@
 namespace mla_prolog::cann {
 namespace {
 
+int refuse_object(const Site& site, const char* argument, Life life) {
+  report(
+      Finding::invalid_handle, site,
+      std::string(argument) + (life == Life::destroyed ? " was destroyed already" : " was not made by this library"));
+  return ACLNN_ERR_PARAM_INVALID;
+}
+
 /// 0, or the status of an object that does not exist. A null one is `null_status`.
 template <typename T>
 int check_object(const Site& site, const char* argument, const T* object, int null_status) {
@@ -15,20 +22,16 @@ int check_object(const Site& site, const char* argument, const T* object, int nu
     return null_status == 0 ? 0 : refuse(site, null_status, std::string(argument) + " is null");
   }
   const Life life = Pool<T>::instance().life(object);
-  if (life == Life::live) return ACLNN_SUCCESS;
-  report(
-      Finding::invalid_handle, site,
-      std::string(argument) + (life == Life::destroyed ? " was destroyed already" : " was not made by this library"));
-  return ACLNN_ERR_PARAM_INVALID;
+  return life == Life::live ? ACLNN_SUCCESS : refuse_object(site, argument, life);
 }
 
 template <typename T>
 aclnnStatus destroy_object(const Site& site, const char* argument, const T* object) noexcept {
   return guarded([&]() -> int {
     if (object == nullptr) return ACLNN_SUCCESS;
-    if (const int status = check_object(site, argument, object, 0)) return status;
-    Pool<T>::instance().destroy(object);
-    return ACLNN_SUCCESS;
+    // Of two threads that destroy an object one is the first.
+    if (Pool<T>::instance().destroy(object)) return ACLNN_SUCCESS;
+    return refuse_object(site, argument, Pool<T>::instance().life(object));
   });
 }
 

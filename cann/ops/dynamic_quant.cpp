@@ -5,6 +5,7 @@
 
 #include "cann/meta/buffer_pool.hpp"
 #include "cann/meta/executor.hpp"
+#include "cann/ops/apart.hpp"
 #include "cann/ops/conversions.hpp"
 #include "cann/ops/staging.hpp"
 #include "cann/runtime/runtime.hpp"
@@ -29,7 +30,9 @@ class DynamicQuantOperation final : public Operation {
         dense_(x.is_dense() ? 0 : static_cast<std::size_t>(x.numel()) * element_size(x.dtype)) {}
 
   int run(const Launch& launch, std::string& error) override {
-    const auto* x = static_cast<const std::byte*>(launch.data[0]);
+    const ApartInputs inputs(launch);
+    if (inputs.refused()) return refused(inputs.text(), error);
+    const auto* x = static_cast<const std::byte*>(inputs[0]);
     if (dense_.size() > 0) {
       gather(x_, x, dense_.data());
       x = dense_.data();
@@ -38,7 +41,7 @@ class DynamicQuantOperation final : public Operation {
     ConstTensorView smooth;
     if (smooth_.size() > 0) {
       auto* values = reinterpret_cast<float*>(smooth_.data());
-      decode(x_.dtype, launch.data[1], width, values);
+      decode(x_.dtype, inputs[1], width, values);
       smooth = {TensorDesc::dense(DType::float32, {width_}), values};
     }
     auto* codes = static_cast<std::int8_t*>(launch.data[2]);
@@ -50,15 +53,17 @@ class DynamicQuantOperation final : public Operation {
           quantize_per_token({TensorDesc::dense(DType::float32, {1, width_}), row}, smooth, device_profile(),
                              {TensorDesc::dense(DType::int8, {1, width_}), codes + r * width_},
                              {TensorDesc::dense(DType::float32, {1}), scale + r});
-      if (!status.ok()) {
-        error = std::string(kFamily) + ": " + message(status);
-        return ACL_ERROR_RT_AICORE_EXCEPTION;
-      }
+      if (!status.ok()) return refused(message(status), error);
     }
     return ACL_SUCCESS;
   }
 
  private:
+  static int refused(const std::string& why, std::string& error) {
+    error = std::string(kFamily) + ": " + why;
+    return ACL_ERROR_RT_AICORE_EXCEPTION;
+  }
+
   TensorDesc x_;
   std::int64_t width_;
   std::int64_t rows_;
@@ -73,6 +78,9 @@ std::string refusal(const TensorDesc& x, const TensorDesc& smooth, const TensorD
   if (y.dtype != DType::int8) return "yOut must be INT8, is " + y.to_string();
   if (scale.dtype != DType::float32) return "scaleOut must be FLOAT, is " + scale.to_string();
   const auto rank = static_cast<std::size_t>(x.rank);
+  if (std::any_of(x.shape.begin(), x.shape.begin() + rank, [](std::int64_t dim) { return dim < 0; })) {
+    return "x has a negative dimension, is " + x.to_string();
+  }
   if (y.rank != x.rank || y.shape != x.shape) return "yOut must have the shape of x, is " + y.to_string();
   if (scale.rank != x.rank - 1 || !std::equal(x.shape.begin(), x.shape.begin() + rank - 1, scale.shape.begin())) {
     return "scaleOut must have the shape of x without its last dimension, is " + scale.to_string();
@@ -112,18 +120,19 @@ aclnnStatus dynamic_quant_phase_one(const Site& site, const aclTensor* x, const 
     }
 
     const bool empty = descs[0].numel() == 0;
-    auto* executor = Pool<aclOpExecutor>::instance().create();
-    executor->family = kFamily;
-    executor->site = site;
-    executor->workspace_bytes = empty ? 0 : kLibraryWorkspace;
+    NewExecutor executor = make_executor(site, kFamily, empty ? 0 : kLibraryWorkspace);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const bool output = i >= 2;
       const TensorDesc& desc = output ? densified(descs[i]) : descs[i];
       executor->add(make_operand(tensors[i], kNames[i], desc.extent_bytes(), !output, output));
     }
-    if (!empty) executor->operation = std::make_unique<DynamicQuantOperation>(descs[0], smooth != nullptr);
+    try {
+      if (!empty) executor->operation = std::make_unique<DynamicQuantOperation>(descs[0], smooth != nullptr);
+    } catch (const std::bad_alloc&) {
+      return refuse(site, ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
+    }
     *workspace_bytes = executor->workspace_bytes;
-    *result = executor;
+    *result = executor.release();
     return ACLNN_SUCCESS;
   });
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cann/meta/executor.hpp"
+#include "cann/ops/apart.hpp"
 #include "cann/ops/conversions.hpp"
 #include "cann/ops/staging.hpp"
 #include "cann/runtime/runtime.hpp"
@@ -48,9 +49,14 @@ class FormatCastOperation final : public Operation {
   FormatCastOperation(Matrices matrices, std::size_t element, bool to_nz)
       : matrices_(matrices), element_(element), to_nz_(to_nz) {}
 
-  int run(const Launch& launch, std::string&) override {
+  int run(const Launch& launch, std::string& error) override {
+    const ApartInputs inputs(launch);
+    if (inputs.refused()) {
+      error = std::string(kFamily) + ": " + inputs.text();
+      return ACL_ERROR_RT_AICORE_EXCEPTION;
+    }
     const Matrices& m = matrices_;
-    const auto* source = static_cast<const char*>(launch.data[0]);
+    const auto* source = static_cast<const char*>(inputs[0]);
     auto* destination = static_cast<char*>(launch.data[1]);
     const std::size_t nz_bytes = static_cast<std::size_t>(m.nz_elements()) * element_;
     if (to_nz_) std::memset(destination, 0, nz_bytes);
@@ -100,7 +106,9 @@ std::string refusal(const aclTensor& source, const aclTensor& destination) {
   if (nz.storage_rank != nz.view_rank + 2)
     return "the storage shape must be that of aclnnNpuFormatCastCalculateSizeAndFormat";
   const std::int64_t c0 = nz.storage[nz.storage_rank - 1];
-  if (c0 <= 0 || c0 % 16 != 0) return "the last storage dimension must be the group width";
+  if (c0 != nz_width(DType::int8) && c0 != nz_width(DType::bf16)) {
+    return "the last storage dimension must be the group width, 16 or 32";
+  }
   const Matrices m = matrices_of(nd, c0);
   if (nz.storage[nz.storage_rank - 2] != kRows || nz.storage[nz.storage_rank - 3] != divide_up(m.k, kRows) ||
       nz.storage[nz.storage_rank - 4] != divide_up(m.n, c0)) {
@@ -170,14 +178,12 @@ aclnnStatus format_cast_phase_one(const Site& site, const aclTensor* source, con
     const std::size_t nd_bytes = static_cast<std::size_t>(m.count * m.k * m.n) * element;
     const std::size_t nz_bytes = static_cast<std::size_t>(m.nz_elements()) * element;
 
-    auto* executor = Pool<aclOpExecutor>::instance().create();
-    executor->family = kFamily;
-    executor->site = site;
+    NewExecutor executor = make_executor(site, kFamily, 0);
     executor->add(make_operand(source, "srcTensor", to_nz ? nd_bytes : nz_bytes, true, false));
     executor->add(make_operand(destination, "dstTensor", to_nz ? nz_bytes : nd_bytes, false, true));
     if (nd_bytes > 0) executor->operation = std::make_unique<FormatCastOperation>(m, element, to_nz);
     *workspace_bytes = 0;
-    *result = executor;
+    *result = executor.release();
     return ACLNN_SUCCESS;
   });
 }

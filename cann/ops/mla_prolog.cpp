@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,19 +49,31 @@ constexpr std::array<const char*, kTensorCount> kParameterNames{"tokenX",
                                                                 "queryNormOut",
                                                                 "dequantScaleQNormOut"};
 
-/// The version's tensors in the order of its parameters.
-std::vector<TensorId> parameter_order(ApiVersion version) {
-  const auto all = all_tensors();
-  std::vector<TensorId> order(all.begin(), all.end());
-  if (version == ApiVersion::v3) return order;
-  // V1 and V2 have cacheIndex before the caches, and fewer tensors.
-  constexpr auto kFirstCache = static_cast<std::size_t>(TensorId::kv_cache);
-  std::rotate(order.begin() + kFirstCache, order.begin() + kFirstCache + 2, order.begin() + kFirstCache + 3);
-  std::erase_if(order, [&](TensorId id) {
-    return id == TensorId::actual_seq_len || id == TensorId::k_nope_clip_alpha || id == TensorId::query_norm ||
-           id == TensorId::dequant_scale_q_norm || (version == ApiVersion::v1 && id == TensorId::dequant_scale_q_nope);
-  });
-  return order;
+/// A version's tensors in the order of its parameters.
+struct ParameterOrder {
+  std::array<TensorId, kTensorCount> ids{};
+  std::size_t count = 0;
+
+  constexpr explicit ParameterOrder(ApiVersion version) {
+    // V1 and V2 have cacheIndex before the caches, and fewer tensors.
+    const bool newest = version == ApiVersion::v3;
+    for (std::size_t i = 0; i < kTensorCount; ++i) {
+      const auto id = static_cast<TensorId>(i);
+      const bool left_out = id == TensorId::cache_index || id == TensorId::actual_seq_len ||
+                            id == TensorId::k_nope_clip_alpha || id == TensorId::query_norm ||
+                            id == TensorId::dequant_scale_q_norm ||
+                            (version == ApiVersion::v1 && id == TensorId::dequant_scale_q_nope);
+      if (!newest && id == TensorId::kv_cache) ids[count++] = TensorId::cache_index;
+      if (newest || !left_out) ids[count++] = id;
+    }
+  }
+  constexpr std::span<const TensorId> span() const { return {ids.data(), count}; }
+};
+
+std::span<const TensorId> parameter_order(ApiVersion version) {
+  static constexpr std::array kOrders{ParameterOrder(ApiVersion::v1), ParameterOrder(ApiVersion::v2),
+                                      ParameterOrder(ApiVersion::v3)};
+  return kOrders[static_cast<std::size_t>(version)].span();
 }
 
 Problem describe_call(const api::MlaPrologCall& call) {
@@ -134,7 +147,7 @@ class MlaPrologOperation final : public Operation {
     if (need + Plan::kWorkspaceAlignment > plan_.cann_workspace_bytes()) scratch_ = Buffer(need);
   }
 
-  std::vector<TensorId> order;  ///< tensor of each operand
+  std::span<const TensorId> order;  ///< tensor of each operand
 
   int run(const Launch& launch, std::string& error) override {
     Tensors tensors;
@@ -151,7 +164,10 @@ class MlaPrologOperation final : public Operation {
                                           Plan::kWorkspaceAlignment);
     }
     const auto start = std::chrono::steady_clock::now();
-    const Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
+    Status status = mla_prolog::run(plan_, tensors, workspace, plan_.workspace_bytes());
+    if (status.rule == Rule::tensors_overlap && !report(Finding::output_overlap, launch.site, message(status))) {
+      status = run_apart(tensors);
+    }
     if (settings().verbose > 0) tell(launch.site, std::chrono::steady_clock::now() - start, status);
     if (!status.ok()) return failed(launch.site, status, error);
     for (const Staged& staged : staged_) {
@@ -164,13 +180,30 @@ class MlaPrologOperation final : public Operation {
   }
 
  private:
+  /// Tensors overlap. A device computes something then; what, depends on timing. Here it is what the call computes with
+  /// tensors that lie apart, whose outputs then go where they belong, the later over the earlier.
+  Status run_apart(const Tensors& tensors) const {
+    Tensors apart = tensors;
+    std::vector<std::pair<TensorId, std::vector<std::byte>>> written;
+    for (const TensorId id : all_tensors()) {
+      const TensorDesc& desc = plan_.problem()[id];
+      if (!(is_output(id) || is_cache(id)) || desc.numel() == 0) continue;
+      auto& [tensor, bytes] = written.emplace_back(id, std::vector<std::byte>(desc.extent_bytes()));
+      copy_view(desc, tensors.get(tensor), bytes.data());
+      apart.set(tensor, bytes.data());
+    }
+    const Buffer workspace(plan_.workspace_bytes());
+    const Status status = mla_prolog::run(plan_, apart, workspace.data(), workspace.size());
+    if (!status.ok()) return status;
+    // Outputs and caches are what tensors.get() may write through.
+    for (const auto& [id, bytes] : written) {
+      copy_view(plan_.problem()[id], bytes.data(), const_cast<void*>(tensors.get(id)));
+    }
+    return status;
+  }
+
   static int failed(const Site& site, const Status& status, std::string& error) {
     error = std::string(site.function) + ": " + message(status);
-    if (status.rule == Rule::tensors_overlap) {
-      // A device computes something; what, depends on timing.
-      report(Finding::output_overlap, site, message(status) + "; nothing was computed");
-      return ACL_SUCCESS;
-    }
     const bool bad_index = status.rule == Rule::cache_index_range || status.rule == Rule::block_table_too_short ||
                            status.rule == Rule::prefix_sum_decreasing;
     if (bad_index) report(Finding::bad_index, site, message(status));
@@ -242,6 +275,11 @@ int refuse_version(const Site& site, ApiVersion version) {
 
 namespace api {
 
+MlaPrologCall::MlaPrologCall(ApiVersion of, std::initializer_list<const aclTensor*> in_order) : version(of) {
+  auto tensor = in_order.begin();
+  for (const TensorId id : parameter_order(of)) (*this)[id] = *tensor++;
+}
+
 aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, std::uint64_t* workspace_bytes,
                                  aclOpExecutor** result) noexcept {
   return guarded([&]() -> int {
@@ -258,14 +296,7 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
     }
     if (checked.code != StatusCode::success) return refuse(site, static_cast<int>(checked.code), checked.message);
 
-    auto* executor = Pool<aclOpExecutor>::instance().create();
-    executor->family = family_of(call.version);
-    executor->site = site;
-    executor->workspace_bytes = checked.cann_workspace_bytes;
-    const auto give_up = [&](int status, const std::string& text) {
-      Pool<aclOpExecutor>::instance().destroy(executor);
-      return refuse(site, status, text);
-    };
+    NewExecutor executor = make_executor(site, family_of(call.version), checked.cann_workspace_bytes);
     // Without tokens no byte is written, whatever else the call says.
     if (checked.cann_workspace_bytes > 0 && problem.token_x.numel() > 0) {
       adapt(problem, call.version);
@@ -273,7 +304,6 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
         if (!has_strides(id, call.version)) continue;
         const std::string wrong = refuse_strides(kParameterNames[static_cast<std::size_t>(id)], problem[id]);
         if (wrong.empty()) continue;
-        Pool<aclOpExecutor>::instance().destroy(executor);
         report(Finding::bad_strides, site, wrong);
         return ACLNN_ERR_PARAM_INVALID;
       }
@@ -281,22 +311,22 @@ aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, st
       std::vector<Staged> staged = stage_views(problem, call.version, staging_bytes);
       Result<Plan> plan =
           make_plan(problem, {.domain = Domain::relaxed, .profile = device_profile(), .threads = settings().threads});
-      if (!plan.ok()) return give_up(static_cast<int>(plan.error().status.code), plan.error().message);
-      auto order = parameter_order(call.version);
+      if (!plan.ok()) return refuse(site, static_cast<int>(plan.error().status.code), plan.error().message);
+      const auto order = parameter_order(call.version);
       for (const TensorId id : order) {
         executor->add(make_operand(call[id], kParameterNames[static_cast<std::size_t>(id)],
                                    touched_bytes(problem, staged, id), !is_output(id), is_output(id) || is_cache(id)));
       }
       try {
         auto operation = std::make_unique<MlaPrologOperation>(*plan, std::move(staged), staging_bytes);
-        operation->order = std::move(order);
+        operation->order = order;
         executor->operation = std::move(operation);
       } catch (const std::bad_alloc&) {
-        return give_up(ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
+        return refuse(site, ACLNN_ERR_INNER_CREATE_EXECUTOR, "the host has no memory for the executor's buffers");
       }
     }
     *workspace_bytes = checked.cann_workspace_bytes;
-    *result = executor;
+    *result = executor.release();
     return ACLNN_SUCCESS;
   });
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 
 #include "aclnn/acl_meta.h"
 #include "cann/runtime/checker.hpp"
@@ -12,7 +13,13 @@ namespace mla_prolog::cann::api {
 
 /// Arguments of a phase one, of whichever version.
 struct MlaPrologCall {
-  ApiVersion version = ApiVersion::v3;
+  /// All tensors in the order of the version's parameters.
+  template <typename... Tensors>
+  explicit MlaPrologCall(ApiVersion of, const Tensors*... in_order)
+      : MlaPrologCall(of, std::initializer_list<const aclTensor*>{in_order...}) {}
+  MlaPrologCall(ApiVersion of, std::initializer_list<const aclTensor*> in_order);
+
+  ApiVersion version;
   std::array<const aclTensor*, kTensorCount> tensors{};  ///< by TensorId
   double epsilon_cq = 0;
   double epsilon_ckv = 0;

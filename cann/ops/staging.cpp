@@ -63,4 +63,10 @@ void scatter(const TensorDesc& view, const void* dense, void* destination) {
   });
 }
 
+void copy_view(const TensorDesc& view, const void* source, void* destination) {
+  for_each_run(view, [&](std::size_t at, std::size_t, std::size_t bytes) {
+    std::memcpy(static_cast<char*>(destination) + at, static_cast<const char*>(source) + at, bytes);
+  });
+}
+
 }  // namespace mla_prolog::cann

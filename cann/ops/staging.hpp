@@ -17,5 +17,7 @@ std::string refuse_strides(const char* name, const TensorDesc& view);
 
 void gather(const TensorDesc& view, const void* source, void* dense);
 void scatter(const TensorDesc& view, const void* dense, void* destination);
+/// From one memory with the view's strides to another.
+void copy_view(const TensorDesc& view, const void* source, void* destination);
 
 }  // namespace mla_prolog::cann

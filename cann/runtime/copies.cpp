@@ -1,6 +1,8 @@
 // Allocation, copies and fills.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include "cann/runtime/api.hpp"
@@ -81,7 +83,30 @@ CopyPlan plan_copy(Runtime& runtime, const Site& site, void* dst, const void* sr
   return plan;
 }
 
-/// The host is about to touch a range: queued work that uses it must have been waited for.
+/// Keeps the memory of some uses, whoever frees it meanwhile. Runtime::mutex must be held when it is made and when it
+/// ends.
+class Hold {
+ public:
+  Hold(Memory& memory, std::span<const Use> uses) : memory_(memory), uses_(uses) {
+    for (const Use& use : uses_) {
+      if (use.range.allocation != nullptr) memory_.pin(*use.range.allocation);
+    }
+  }
+  ~Hold() {
+    for (const Use& use : uses_) {
+      if (use.range.allocation != nullptr) memory_.unpin(*use.range.allocation);
+    }
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  Memory& memory_;
+  std::span<const Use> uses_;
+};
+
+/// The host is about to touch a range that it holds: queued work that uses it must have been waited for. The lock is
+/// given up during a wait.
 int check_synchronized(Runtime& runtime, std::unique_lock<std::mutex>& lock, const Site& site, const Use& use) {
   Allocation* allocation = use.range.allocation;
   if (allocation == nullptr) return ACL_SUCCESS;
@@ -96,9 +121,7 @@ int check_synchronized(Runtime& runtime, std::unique_lock<std::mutex>& lock, con
     return ACL_ERROR_RT_STREAM_NOT_COMPLETE;
   }
   // The emulation itself must not race: it takes what the work leaves.
-  runtime.memory.pin(*allocation);
   settle(runtime, lock, *allocation);
-  runtime.memory.unpin(*allocation);
   return ACL_SUCCESS;
 }
 
@@ -156,9 +179,12 @@ int allocate(const Site& site, void** pointer, std::size_t bytes, const aclrtMal
                                      ? runtime.memory.allocate_device(site, bytes, context->device())
                                      : runtime.memory.allocate_host(site, bytes);
   if (allocation == nullptr) {
-    return refuse(site, ACL_ERROR_RT_MEMORY_ALLOCATION,
-                  std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +
-                      std::to_string(runtime.memory.capacity()) + " bytes of device memory are in use");
+    const std::size_t left = runtime.memory.capacity() - runtime.memory.used();
+    return refuse(
+        site, ACL_ERROR_RT_MEMORY_ALLOCATION,
+        std::to_string(bytes) + " bytes asked for, " + std::to_string(runtime.memory.used()) + " of " +
+            std::to_string(runtime.memory.capacity()) + " bytes of device memory are in use" +
+            (bytes <= left ? "; the host refuses it (its memory, or its number of mappings: vm.max_map_count)" : ""));
   }
   static const bool watching = (watch_for_faults(), true);
   static_cast<void>(watching);
@@ -195,20 +221,16 @@ aclError copy(const Site& site, void* dst, std::size_t dst_max, const void* src,
     if (require_context(site) == nullptr) return ACL_ERROR_RT_CONTEXT_NULL;
     Runtime& runtime = Runtime::instance();
     std::unique_lock<std::mutex> lock(runtime.mutex);
-    CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
+    const CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
     if (plan.status != ACL_SUCCESS) return plan.status;
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (const int status = check_synchronized(runtime, lock, site, *use)) return status;
-    }
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (use->range.allocation != nullptr) runtime.memory.pin(*use->range.allocation);
+    const std::array uses{plan.src, plan.dst};
+    const Hold hold(runtime.memory, uses);
+    for (const Use& use : uses) {
+      if (const int status = check_synchronized(runtime, lock, site, use)) return status;
     }
     lock.unlock();
     std::memmove(plan.dst.range.bytes, plan.src.range.bytes, plan.count);
     lock.lock();
-    for (Use* use : {&plan.src, &plan.dst}) {
-      if (use->range.allocation != nullptr) runtime.memory.unpin(*use->range.allocation);
-    }
     return ACL_SUCCESS;
   });
 }
@@ -218,32 +240,28 @@ aclError copy_async(const Site& site, void* dst, std::size_t dst_max, const void
   return guarded([&]() -> int {
     if (count == 0) return ACL_SUCCESS;
     if (src == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "src is null");
-    if (int status = check_arguments(site, dst, dst_max, "destMax", count)) return status;
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
+    if (const int status = check_arguments(site, dst, dst_max, "destMax", count)) return status;
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return queue.status();
     Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
     const CopyPlan plan = plan_copy(runtime, site, dst, src, count, kind);
     if (plan.status != ACL_SUCCESS) return plan.status;
     const std::array<Use, 2> uses{plan.dst, plan.src};
-    if (check_races(runtime, site, *stream, uses)) return ACL_ERROR_INVALID_PARAM;
+    if (check_races(runtime, site, queue.stream(), uses)) return ACL_ERROR_INVALID_PARAM;
     struct Copy {
       void* dst;
       const void* src;
       std::size_t count;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           const Copy& c = t.get<Copy>();
           std::memmove(c.dst, c.src, c.count);
           return ACL_SUCCESS;
         },
         Copy{plan.dst.range.bytes, plan.src.range.bytes, plan.count});
-    take_hold(runtime, *stream, *task, uses);
-    stream->commit(runtime.host);
+    take_hold(runtime, queue.stream(), queue.task(), uses);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }
@@ -257,6 +275,7 @@ aclError fill(const Site& site, void* pointer, std::size_t max, std::int32_t val
     std::unique_lock<std::mutex> lock(runtime.mutex);
     const Use use{runtime.memory.check_range(site, "devPtr", pointer, count, true), count, true, "devPtr"};
     if (use.range.refuse || use.range.usable == 0) return ACL_ERROR_INVALID_PARAM;
+    const Hold hold(runtime.memory, {&use, 1});
     if (const int status = check_synchronized(runtime, lock, site, use)) return status;
     std::memset(use.range.bytes, value, use.range.usable);
     return ACL_SUCCESS;
@@ -266,34 +285,30 @@ aclError fill(const Site& site, void* pointer, std::size_t max, std::int32_t val
 aclError fill_async(const Site& site, void* pointer, std::size_t max, std::int32_t value, std::size_t count,
                     aclrtStream handle) noexcept {
   return guarded([&]() -> int {
-    if (int status = check_arguments(site, pointer, max, "maxCount", count)) return status;
+    if (const int status = check_arguments(site, pointer, max, "maxCount", count)) return status;
     if (count == 0) return ACL_SUCCESS;
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return queue.status();
     Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
     const std::array<Use, 1> uses{
         Use{runtime.memory.check_range(site, "devPtr", pointer, count, true), count, true, "devPtr"}};
     const Range& range = uses[0].range;
     if (range.refuse || range.usable == 0) return ACL_ERROR_INVALID_PARAM;
-    if (check_races(runtime, site, *stream, uses)) return ACL_ERROR_INVALID_PARAM;
+    if (check_races(runtime, site, queue.stream(), uses)) return ACL_ERROR_INVALID_PARAM;
     struct Fill {
       void* bytes;
       std::size_t count;
       int value;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           const Fill& f = t.get<Fill>();
           std::memset(f.bytes, f.value, f.count);
           return ACL_SUCCESS;
         },
         Fill{range.bytes, range.usable, value});
-    take_hold(runtime, *stream, *task, uses);
-    stream->commit(runtime.host);
+    take_hold(runtime, queue.stream(), queue.task(), uses);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }

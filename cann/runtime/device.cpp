@@ -88,12 +88,13 @@ void end_context(const std::shared_ptr<Context>& context) {
   }
   wake_callbacks();
   synchronize(context.get(), context->device());
-  context->destroyed = true;
   std::shared_ptr<Stream> stream;
   {
     Runtime& runtime = Runtime::instance();
     const std::lock_guard lock(runtime.mutex);
+    context->destroyed = true;  // from here on nothing is queued on its streams
     stream = std::move(context->default_stream);
+    if (stream != nullptr && stream->foreign()) stream = nullptr;  // its entry keeps it
     if (stream != nullptr) {
       StreamEntry& entry = runtime.stream_entries[stream->id()];
       entry.last_number = stream->issued();
@@ -146,7 +147,7 @@ aclError finalize(const Site& site) noexcept {
                                   [](const aclOpExecutor& e) { return !e.spent && !e.destroyed; });
     for (StreamEntry& entry : runtime.stream_entries) {
       if (entry.stream == nullptr || runtime.streams.find(entry.stream.get()) == nullptr) continue;
-      if (entry.stream->lost) continue;
+      if (entry.stream->lost || entry.stream->foreign()) continue;
       report(Finding::leak, site, "a stream created at " + describe_code(entry.created.caller) + " still exists");
     }
     for (const auto& [handle, event] : runtime.events.live()) {

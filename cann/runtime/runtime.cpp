@@ -1,5 +1,7 @@
 #include "cann/runtime/runtime.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -41,6 +43,9 @@ void drain_streams() {
 Runtime& Runtime::instance() {
   static Runtime* const runtime = [] {
     drain_before_report(drain_streams);
+    // Another thread must not hold the lock at a fork: the child would wait for it for ever.
+    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                   [] { instance().mutex.unlock(); });
     return new Runtime;
   }();
   return *runtime;
@@ -87,6 +92,13 @@ std::shared_ptr<Stream> make_stream(Runtime& runtime, std::shared_ptr<Context> c
   return entry.stream;
 }
 
+namespace {
+
+constexpr const char* kNoStream = "stream does not exist (never created, or destroyed already)";
+constexpr const char* kNoContext = "stream went with its context, which was destroyed or whose device was reset";
+
+}  // namespace
+
 std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& status) {
   Runtime& runtime = Runtime::instance();
   const std::shared_ptr<Context> context = require_context(site);
@@ -95,20 +107,44 @@ std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& s
     return nullptr;
   }
   const std::lock_guard lock(runtime.mutex);
+  if (handle == nullptr && context->destroyed) {
+    report(Finding::missing_device, site, "the calling thread's context was destroyed meanwhile");
+    status = ACL_ERROR_RT_CONTEXT_NULL;
+    return nullptr;
+  }
   if (handle != nullptr) {
     std::shared_ptr<Stream> stream = runtime.streams.find(handle);
-    if (stream != nullptr && stream->context() == context) return stream;
-    const bool other_context = stream != nullptr && !stream->context()->destroyed;
+    const bool foreign = stream != nullptr && stream->foreign();
+    if (stream != nullptr && !foreign && stream->context() == context) return stream;
+    const bool other_context = stream != nullptr && !foreign && !stream->context()->destroyed;
     if (stream != nullptr && !other_context) stream->lost = true;
     report(Finding::invalid_handle, site,
-           stream == nullptr ? "stream does not exist (never created, or destroyed already)"
+           stream == nullptr ? kNoStream
+           : foreign         ? "stream belongs to the parent process: it was created before fork"
            : other_context   ? "stream belongs to another context than the calling thread's current one"
-                             : "stream went with its context, which was destroyed or whose device was reset");
+                             : kNoContext);
     status = other_context ? ACL_ERROR_RT_STREAM_CONTEXT : ACL_ERROR_RT_INVALID_HANDLE;
     return nullptr;
   }
-  if (context->default_stream == nullptr) context->default_stream = make_stream(runtime, context, site);
+  if (context->default_stream == nullptr || context->default_stream->foreign()) {
+    context->default_stream = make_stream(runtime, context, site);
+  }
   return context->default_stream;
+}
+
+int check_alive(const Site& site, Stream& stream) {
+  const bool without_context = stream.context()->destroyed;
+  if (!stream.ended && !without_context) return ACL_SUCCESS;
+  stream.lost = true;
+  report(Finding::invalid_handle, site, without_context ? kNoContext : kNoStream);
+  return ACL_ERROR_RT_INVALID_HANDLE;
+}
+
+Enqueue::Enqueue(const Site& site, const void* handle) : stream_(find_stream(site, handle, status_)) {
+  if (stream_ == nullptr) return;
+  slot_ = stream_->begin(task_);
+  lock_ = std::unique_lock(Runtime::instance().mutex);
+  status_ = check_alive(site, *stream_);
 }
 
 bool check_races(Runtime& runtime, const Site& site, Stream& stream, std::span<const Use> uses) {

@@ -133,6 +133,31 @@ std::shared_ptr<Stream> find_stream(const Site& site, const void* handle, int& s
 /// Runtime::mutex must be held.
 std::shared_ptr<Stream> make_stream(Runtime& runtime, std::shared_ptr<Context> context, const Site& site);
 
+/// 0, or, with a finding, the status for a stream that was destroyed, or went with its context, since it was found.
+/// Runtime::mutex must be held.
+int check_alive(const Site& site, Stream& stream);
+
+/// A slot at the end of a stream's queue: the stream is found, the slot reserved (which waits while the queue is full),
+/// and Runtime::mutex taken and held. Nothing is queued unless it is committed.
+class Enqueue {
+ public:
+  Enqueue(const Site& site, const void* handle);
+
+  /// Why there is no slot; 0: there is one.
+  int status() const { return status_; }
+  Stream& stream() const { return *stream_; }
+  const std::shared_ptr<Stream>& shared_stream() const { return stream_; }
+  Task& task() const { return *task_; }
+  void commit() { stream_->commit(Runtime::instance().host); }
+
+ private:
+  int status_ = 0;
+  std::shared_ptr<Stream> stream_;
+  Task* task_ = nullptr;
+  std::unique_lock<std::mutex> slot_;
+  std::unique_lock<std::mutex> lock_;
+};
+
 /// What a task does with a range of memory.
 struct Use {
   Range range;

@@ -1,14 +1,25 @@
 #include "cann/runtime/stream.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 #include "cann/runtime/runtime.hpp"
 
 namespace mla_prolog::cann {
+namespace {
+
+/// Between this process and the one that loaded the library.
+std::atomic<std::uint32_t> forks{0};
+[[maybe_unused]] const int counting = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+
+}  // namespace
 
 Stream::Stream(std::uint32_t id, std::uint64_t first_number, std::shared_ptr<Context> context)
-    : id_(id),
+    : forks_(forks),
+      id_(id),
       context_(std::move(context)),
       ring_(kSlots),
       issued_(first_number),
@@ -20,6 +31,8 @@ Stream::~Stream() {
   wake_callbacks();
   stop();
 }
+
+bool Stream::foreign() const { return forks_ != forks; }
 
 void Stream::start() {
   const std::lock_guard lock(mutex_);
@@ -50,6 +63,7 @@ void Stream::commit(const Clock& host) {
 }
 
 bool Stream::wait(std::uint64_t number, std::int32_t timeout_ms) {
+  if (foreign()) return true;
   std::unique_lock<std::mutex> lock(mutex_);
   const auto reached = [&] { return completed_ >= number; };
   if (timeout_ms < 0) {
@@ -60,11 +74,13 @@ bool Stream::wait(std::uint64_t number, std::int32_t timeout_ms) {
 }
 
 bool Stream::done(std::uint64_t number) {
+  if (foreign()) return true;
   const std::lock_guard lock(mutex_);
   return completed_ >= number;
 }
 
 int Stream::take_error(std::string& text) {
+  if (foreign()) return 0;
   const std::lock_guard lock(mutex_);
   const int error = error_;
   text = std::move(error_text_);

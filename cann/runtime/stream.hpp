@@ -63,7 +63,8 @@ class Stream {
   /// Reserves the next slot; waits while the queue is full. Must not be called with Runtime::mutex held. Until the
   /// lock is gone no other thread enqueues on this stream.
   [[nodiscard]] std::unique_lock<std::mutex> begin(Task*& slot);
-  /// Queues the task in the reserved slot. Runtime::mutex must be held: it orders the clocks.
+  /// Queues the task in the reserved slot. Runtime::mutex must be held: it orders the clocks, and tells whether the
+  /// stream has `ended` since the slot was reserved.
   void commit(const Clock& host);
 
   /// Number the next committed task will have, and the last committed one has.
@@ -80,12 +81,17 @@ class Stream {
   /// Ends the worker after the queued work.
   void stop();
 
+  /// Whether the stream was made before this process was forked: its worker is in the parent. Nothing can be queued on
+  /// it, nothing is waited for, and it must not be destroyed, since its lock and its worker's place in a wait are lost.
+  bool foreign() const;
+
   std::uint32_t id() const { return id_; }
   const std::shared_ptr<Context>& context() const { return context_; }
 
   Clock clock;                        ///< what the next work is ordered behind; guarded by Runtime::mutex
   std::uint64_t callback_thread = 0;  ///< thread subscribed to callbacks, 0: none; guarded by Runtime::mutex
   bool lost = false;                  ///< used after its context ended, which was reported; guarded by Runtime::mutex
+  bool ended = false;                 ///< nothing may be queued any more; guarded by Runtime::mutex
 
   // What a callback that blocks the stream looks at while nobody serves it; changed with wake_callbacks() after it.
   std::atomic<std::uint64_t> unsubscribed{0};  ///< how often a thread's subscription ended
@@ -98,6 +104,7 @@ class Stream {
   void start_locked();
   void work();
 
+  const std::uint32_t forks_;  ///< of the process, when it was made
   const std::uint32_t id_;
   const std::shared_ptr<Context> context_;
   std::mutex producer_;  ///< held from begin to commit

@@ -54,7 +54,11 @@ struct CallbackQueue {
 };
 
 CallbackQueue& callbacks() {
-  static CallbackQueue* const queue = new CallbackQueue;
+  static CallbackQueue* queue = [] {
+    // Threads of the parent may hold the lock or wait; what they leave to a forked child is of no use.
+    pthread_atfork(nullptr, nullptr, [] { queue = new CallbackQueue; });
+    return new CallbackQueue;
+  }();
   return *queue;
 }
 
@@ -123,11 +127,13 @@ aclError destroy_stream(const Site& site, aclrtStream handle, bool force) noexce
     bool served = false;
     {
       const std::lock_guard lock(runtime.mutex);
+      if ((status = check_alive(site, *stream)) != ACL_SUCCESS) return status;
       if (!force && runtime.host.at(stream->id()) < stream->issued() &&
           report(Finding::destroyed_while_in_use, site, "the stream's last work was not waited for")) {
         return ACL_ERROR_RT_STREAM_NOT_COMPLETE;
       }
       runtime.streams.remove(handle);
+      stream->ended = true;
       served = stream->callback_thread != 0 && stream->callback_thread != static_cast<std::uint64_t>(pthread_self());
     }
     // A callback that nobody can serve any more must not keep the stream from ending.
@@ -179,29 +185,25 @@ aclError stream_wait_event(const Site& site, aclrtStream handle, aclrtEvent even
   return guarded([&]() -> int {
     if (timeout < 0) return refuse(site, ACL_ERROR_RT_PARAM_INVALID, "timeout is " + std::to_string(timeout));
     if (event_handle == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "event is null");
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
-    Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
-    const auto event = find_event(runtime, site, event_handle, status);
+    Enqueue queue(site, handle);
+    int status = queue.status();
+    if (status != ACL_SUCCESS) return status;
+    const auto event = find_event(Runtime::instance(), site, event_handle, status);
     if (event == nullptr) return status;
     if (event->last == nullptr) return ACL_SUCCESS;
     struct Wait {
       EventRecord* record;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           const EventRecord& record = *t.get<Wait>().record;
           record.stream->wait(record.number);
           return ACL_SUCCESS;
         },
         Wait{event->last.get()});
-    task->owner = event->last;
-    stream->clock.join(event->last->clock);
-    stream->commit(runtime.host);
+    queue.task().owner = event->last;
+    queue.stream().clock.join(event->last->clock);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }
@@ -277,21 +279,17 @@ aclError launch_callback(const Site& site, aclrtCallback function, void* data, a
                          aclrtStream handle) noexcept {
   return guarded([&]() -> int {
     if (function == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "fn is null");
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
-    Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
-    if (stream->callback_thread == 0) {
+    Enqueue queue(site, handle);
+    if (queue.status() != ACL_SUCCESS) return queue.status();
+    Stream& stream = queue.stream();
+    if (stream.callback_thread == 0) {
       return refuse(site, ACL_ERROR_RT_STREAM_NO_CB_REG, "no thread is subscribed to the stream's callbacks");
     }
-    auto entry = std::make_shared<CallbackQueue::Entry>(CallbackQueue::Entry{function, data, stream->clock});
-    task->set(hand_over, Call{entry.get(), stream.get(), stream->callback_thread, stream->unsubscribed,
-                              type == ACL_CALLBACK_BLOCK});
-    task->owner = std::move(entry);
-    stream->commit(runtime.host);
+    auto entry = std::make_shared<CallbackQueue::Entry>(CallbackQueue::Entry{function, data, stream.clock});
+    queue.task().set(
+        hand_over, Call{entry.get(), &stream, stream.callback_thread, stream.unsubscribed, type == ACL_CALLBACK_BLOCK});
+    queue.task().owner = std::move(entry);
+    queue.commit();
     return ACL_SUCCESS;
   });
 }
@@ -325,30 +323,26 @@ aclError destroy_event(const Site& site, aclrtEvent handle) noexcept {
 aclError record_event(const Site& site, aclrtEvent event_handle, aclrtStream handle) noexcept {
   return guarded([&]() -> int {
     if (event_handle == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "event is null");
-    int status = ACL_SUCCESS;
-    const auto stream = find_stream(site, handle, status);
-    if (stream == nullptr) return status;
-    Task* task = nullptr;
-    const auto slot = stream->begin(task);
-    Runtime& runtime = Runtime::instance();
-    const std::lock_guard lock(runtime.mutex);
-    const auto event = find_event(runtime, site, event_handle, status);
+    Enqueue queue(site, handle);
+    int status = queue.status();
+    if (status != ACL_SUCCESS) return status;
+    const auto event = find_event(Runtime::instance(), site, event_handle, status);
     if (event == nullptr) return status;
     auto record = std::make_shared<EventRecord>();
-    record->stream = stream;
-    record->number = stream->next_number();
+    record->stream = queue.shared_stream();
+    record->number = queue.stream().next_number();
     struct Mark {
       EventRecord* record;
     };
-    task->set(
+    queue.task().set(
         [](Task& t) -> int {
           t.get<Mark>().record->time_ns = now_ns();
           return ACL_SUCCESS;
         },
         Mark{record.get()});
-    task->owner = record;
-    stream->commit(runtime.host);
-    record->clock = stream->clock;
+    queue.task().owner = record;
+    queue.commit();
+    record->clock = queue.stream().clock;
     event->last = std::move(record);
     return ACL_SUCCESS;
   });

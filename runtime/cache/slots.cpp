@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::int64_t kSkip = -1;
 
-bool paged(CacheMode mode) { return mode != CacheMode::bsnd && mode != CacheMode::tnd; }
-bool by_block(CacheMode mode) { return mode == CacheMode::pa_blk_bsnd || mode == CacheMode::pa_blk_nz; }
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Status index_range(std::int64_t token, std::int64_t value, std::int64_t capacity) {
@@ -117,17 +114,17 @@ void keep_last_writer(std::span<std::int64_t> slot, std::span<std::int64_t> tabl
 }  // namespace
 
 std::size_t slot_scratch_bytes(CacheMode mode, std::int64_t tokens) noexcept {
-  const std::size_t table = paged(mode) ? table_size(tokens) : 0;
+  const std::size_t table = is_paged(mode) ? table_size(tokens) : 0;
   return (static_cast<std::size_t>(tokens) + table) * sizeof(std::int64_t);
 }
 
 Status resolve_slots(const SlotMap& map, std::int64_t* scratch) noexcept {
-  if (!paged(map.mode)) {
+  if (!is_paged(map.mode)) {
     for (std::int64_t t = 0; t < map.tokens; ++t) scratch[t] = t;
     return {};
   }
   Status status;
-  if (!by_block(map.mode)) {
+  if (!is_block_table(map.mode)) {
     status = slots_by_index(map, scratch);
   } else if (map.seq > 0) {
     status = slots_by_table_3d(map, scratch);

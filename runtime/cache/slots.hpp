@@ -6,6 +6,7 @@
 
 #include "mla_prolog/status.hpp"
 #include "mla_prolog/types.hpp"
+#include "runtime/cache/modes.hpp"
 
 namespace mla_prolog {
 
@@ -37,7 +38,7 @@ struct RowAddress {
   std::int64_t row_width;  // elements of a row
   std::int64_t nz_width;   // 32 bytes' worth of elements
 
-  bool nz() const noexcept { return mode == CacheMode::pa_nz || mode == CacheMode::pa_blk_nz; }
+  bool nz() const noexcept { return is_nz_cache(mode); }
   // Of the row's first element.
   std::int64_t base(std::int64_t slot) const noexcept {
     const std::int64_t block = slot / block_size;

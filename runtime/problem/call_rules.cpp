@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "runtime/cache/modes.hpp"
 #include "runtime/problem/rules.hpp"
 
 namespace mla_prolog::phase_one {

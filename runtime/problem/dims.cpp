@@ -1,5 +1,6 @@
 #include "runtime/problem/dims.hpp"
 
+#include "runtime/cache/modes.hpp"
 #include "runtime/problem/saturating.hpp"
 
 namespace mla_prolog {

@@ -32,14 +32,6 @@ struct Dims {
 /// How wide B * S is computed. The operator keeps 32 unsigned bits of it, so T wraps round.
 enum class SizeWidth : std::uint8_t { bits32, bits64 };
 
-/// Whether kv_cache and kr_cache are paged; the other modes are BSND and TND.
-constexpr bool is_paged(CacheMode mode) noexcept { return mode != CacheMode::bsnd && mode != CacheMode::tnd; }
-/// Whether cache_index holds block tables.
-constexpr bool is_block_table(CacheMode mode) noexcept {
-  return mode == CacheMode::pa_blk_bsnd || mode == CacheMode::pa_blk_nz;
-}
-constexpr bool is_nz_cache(CacheMode mode) noexcept { return mode == CacheMode::pa_nz || mode == CacheMode::pa_blk_nz; }
-
 /// Reads the sizes off the descriptions (validation.md 4.6). Never fails: what a missing or odd-ranked tensor would
 /// tell is 0, and 64-bit products stop at INT64_MAX.
 Dims derive_dims(const TensorDescs& tensors, std::optional<CacheMode> cache_mode, SizeWidth width) noexcept;

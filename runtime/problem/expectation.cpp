@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "runtime/cache/modes.hpp"
 #include "runtime/problem/saturating.hpp"
 
 namespace mla_prolog {

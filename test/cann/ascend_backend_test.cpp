@@ -1,7 +1,12 @@
 // The ascend backend, with the emulated CANN as stand-in for a device, and with libraries that lack something. The
 // device is the process's: ctest runs the cases by tag, in the environment that each tag stands for.
+#include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,6 +126,52 @@ class OnDevice {
   std::map<TensorId, void*> memory_;
 };
 
+/// A CANN of which something is missing: folders of links to the stand-in's libraries.
+class Incomplete {
+ public:
+  static constexpr std::array<const char*, 6> kAll{"libmla_prolog_cann.so", "libascendcl.so",          "libacl_rt.so",
+                                                   "libnnopbase.so",        "libopapi_transformer.so", "libopapi.so"};
+
+  Incomplete() { std::filesystem::remove_all(root_); }
+  ~Incomplete() { std::filesystem::remove_all(root_); }
+  Incomplete(const Incomplete&) = delete;
+  Incomplete& operator=(const Incomplete&) = delete;
+
+  ascend::Loaded load_without_libraries(const std::set<std::string>& without) {
+    return ascend::load_library(make(without), true);
+  }
+
+  /// Of the library there is a copy in which the symbol has another name.
+  ascend::Loaded load_without_symbol(const std::string& library, const std::string& symbol) {
+    const std::filesystem::path home = make({library});
+    std::ifstream in(std::filesystem::path(MLA_PROLOG_ASCEND_LIB64) / library, std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::string name = std::string(1, '\0') + symbol + std::string(1, '\0');
+    std::size_t found = 0;
+    for (std::size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name, at + 1), ++found) {
+      bytes[at + 1] = 'X';
+    }
+    REQUIRE(found > 0);
+    std::ofstream(home / "lib64" / library, std::ios::binary) << bytes;
+    return ascend::load_library(home, true);
+  }
+
+ private:
+  /// A new folder each time: the dynamic linker knows a library by its path.
+  std::filesystem::path make(const std::set<std::string>& without) {
+    const std::filesystem::path home = root_ / std::to_string(++count_);
+    std::filesystem::create_directories(home / "lib64");
+    for (const char* name : kAll) {
+      if (without.count(name) != 0) continue;
+      std::filesystem::create_symlink(std::filesystem::path(MLA_PROLOG_ASCEND_LIB64) / name, home / "lib64" / name);
+    }
+    return home;
+  }
+
+  const std::filesystem::path root_{MLA_PROLOG_STUBS "/incomplete"};
+  static inline int count_ = 0;
+};
+
 Status run_on_device(const Computation& computation, const OnDevice& device) {
   const Result<Plan> plan = make_plan(computation.problem, {.memory = Memory::device});
   if (!plan.ok()) FAIL(plan.error().message);
@@ -215,6 +266,22 @@ TEST_CASE("a wrong cache index in device memory is the device's finding, and not
   CHECK(message(status).find(") failed with status 507015") != std::string::npos);
 }
 
+TEST_CASE("every failure is told with its text, however many there were", "[device]") {
+  DeviceInUse nothing_left;
+  Computation computation(0, 0, false);
+  std::map<int, Status> kept;
+  const auto wrong_slot = [](int i) { return 1000 + i; };
+  for (int i = 0; i < 100; ++i) {
+    reinterpret_cast<std::int64_t*>(computation.memory.at(TensorId::cache_index).data())[1] = wrong_slot(i);
+    const OnDevice device(computation);
+    kept[i] = run_on_device(computation, device);
+    ++nothing_left.expected_findings;
+  }
+  for (const auto& [i, status] : kept) {
+    CHECK(message(status).find("slot or block " + std::to_string(wrong_slot(i))) != std::string::npos);
+  }
+}
+
 TEST_CASE("a failing phase two is reported, and nothing is written or kept", "[phase_two_error]") {
   const DeviceInUse nothing_left;
   for_each_scenario([](int w, int kv, bool query_norm) {
@@ -279,6 +346,50 @@ TEST_CASE("libraries that cannot be used are named with the reason", "[device]")
   CHECK(ascend::load_library(home, true).library != nullptr);
   CHECK(ascend::load_library(MLA_PROLOG_STUBS "/bare", true).reason == "libascendcl.so has no aclGetRecentErrMsg");
   CHECK(ascend::load_library(MLA_PROLOG_STUBS "/mute", true).reason.find("version") != std::string::npos);
+}
+
+TEST_CASE("each library that is missing is named", "[device]") {
+  REQUIRE(ascend::load_library(std::string(MLA_PROLOG_ASCEND_LIB64) + "/..", true).library != nullptr);
+  Incomplete cann;
+  // Two libraries have another that does as well.
+  for (const char* name : {"libascendcl.so", "libacl_rt.so", "libopapi_transformer.so", "libopapi.so"}) {
+    const ascend::Loaded loaded = cann.load_without_libraries({name});
+    INFO(name << ": " << loaded.reason);
+    CHECK(loaded.library != nullptr);
+  }
+  for (const std::set<std::string>& names : {std::set<std::string>{"libascendcl.so", "libacl_rt.so"},
+                                             {"libnnopbase.so"},
+                                             {"libopapi_transformer.so", "libopapi.so"}}) {
+    const ascend::Loaded loaded = cann.load_without_libraries(names);
+    CHECK(loaded.library == nullptr);
+    INFO(loaded.reason);
+    for (const char* name : Incomplete::kAll) {
+      CHECK((loaded.reason.find(std::string("/lib64/") + name) != std::string::npos) == (names.count(name) != 0));
+    }
+  }
+}
+
+TEST_CASE("each symbol that is missing is named with its library", "[device]") {
+  const std::map<std::string, std::vector<std::string>> needed{
+      {"libascendcl.so",
+       {"aclInit", "aclGetRecentErrMsg", "aclrtGetDevice", "aclrtSetDevice", "aclrtResetDevice", "aclrtGetSocName",
+        "aclrtCreateStream", "aclrtDestroyStream", "aclrtSynchronizeStream", "aclrtMalloc", "aclrtFree",
+        "aclrtMemcpy"}},
+      {"libnnopbase.so", {"aclCreateTensor", "aclDestroyTensor"}},
+      {"libopapi_transformer.so", {"aclnnMlaPrologV3WeightNzGetWorkspaceSize", "aclnnMlaPrologV3WeightNz"}}};
+  Incomplete cann;
+  for (const auto& [library, symbols] : needed) {
+    for (const std::string& symbol : symbols) {
+      const ascend::Loaded loaded = cann.load_without_symbol(library, symbol);
+      CHECK(loaded.library == nullptr);
+      CHECK(loaded.reason == library + " has no " + symbol);
+    }
+  }
+  // These not every CANN has.
+  for (const char* symbol : {"aclsysGetVersionStr", "aclsysGetCANNVersion"}) {
+    CHECK(cann.load_without_symbol("libascendcl.so", symbol).library != nullptr);
+  }
+  CHECK(cann.load_without_symbol("libnnopbase.so", "aclDestroyAclOpExecutor").library != nullptr);
 }
 
 TEST_CASE("the interface changed with 8.5.0.alpha003", "[device]") {

@@ -6,24 +6,14 @@
 #include "aclnnop/aclnn_dynamic_quant.h"
 #include "aclnnop/aclnn_npu_format_cast.h"
 #include "mla_prolog_emulation.h"
+#include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
+#include "test/support/sanitizers.hpp"
 
 namespace {
 
-struct Device {
-  Device() {
-    REQUIRE(aclInit(nullptr) == 0);
-    REQUIRE(aclrtSetDevice(0) == 0);
-    REQUIRE(aclrtCreateStream(&stream) == 0);
-  }
-  ~Device() {
-    CHECK(aclrtDestroyStream(stream) == 0);
-    CHECK(aclrtResetDevice(0) == 0);
-    CHECK(aclFinalize() == 0);
-  }
-  aclrtStream stream = nullptr;
-};
+using mla_prolog::test::Device;
 
 /// Device memory with the bytes of a vector.
 template <typename T>
@@ -305,7 +295,7 @@ TEST_CASE("tensors tell what they are") {
 }
 
 TEST_CASE("phase two: null and short arguments keep the executor for another try") {
-  const Device device;
+  Device device;
   small_op::Op op;
   REQUIRE(op.phase_one() == 0);
   const auto run = [&](void* workspace, std::uint64_t bytes, aclOpExecutor* executor) {
@@ -316,7 +306,37 @@ TEST_CASE("phase two: null and short arguments keep the executor for another try
   CHECK(mla_prolog_finding_count() == 0);
   CHECK(run(nullptr, 0, op.executor) == ACLNN_ERR_PARAM_INVALID);
   CHECK(run(op.workspace, op.workspace_bytes - 1, op.executor) == ACLNN_ERR_PARAM_INVALID);
-  CHECK(mla_prolog_finding_count() == 2);
+  device.expected_findings = 2;
+  CHECK(mla_prolog_finding_count() == device.findings + device.expected_findings);
   CHECK(run(op.workspace, op.workspace_bytes, op.executor) == 0);
   CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
+TEST_CASE("phase one refuses what cannot be, and keeps nothing of it") {
+  const Device device;  // an executor that is kept would be a leak
+  const OnDevice<std::uint16_t> memory(std::vector<std::uint16_t>(64 * 64));
+  std::uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  const TensorHandle nd({64, 64}, ACL_BF16, memory.p);
+  for (const std::int64_t c0 :
+       {std::int64_t{0}, std::int64_t{-16}, std::int64_t{48}, std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+    INFO("groups of " << c0);
+    const TensorHandle nz({64, 64}, ACL_BF16, memory.p, ACL_FORMAT_FRACTAL_NZ,
+                          {c0 <= 0 ? 1 : (63 + c0) / c0, 4, 16, c0});
+    CHECK(aclnnNpuFormatCastGetWorkspaceSize(nd.t, nz.t, &bytes, &executor) == ACLNN_ERR_PARAM_INVALID);
+    CHECK(aclnnNpuFormatCastGetWorkspaceSize(nz.t, nd.t, &bytes, &executor) == ACLNN_ERR_PARAM_INVALID);
+  }
+  const auto quantise = [&](std::int64_t rows, std::int64_t width) {
+    const TensorHandle x({rows, width}, ACL_BF16, memory.p);
+    const TensorHandle y({rows, width}, ACL_INT8, memory.p);
+    const TensorHandle scale({rows}, ACL_FLOAT, memory.p);
+    return aclnnDynamicQuantGetWorkspaceSize(x.t, nullptr, y.t, scale.t, &bytes, &executor);
+  };
+  CHECK(quantise(-3, 4) == ACLNN_ERR_PARAM_INVALID);
+  CHECK(quantise(3, -4) == ACLNN_ERR_PARAM_INVALID);
+#if !(MLA_PROLOG_TEST_ASAN || MLA_PROLOG_TEST_TSAN)  // with them memory that cannot be had ends the program
+  // A row in float32 that no machine can hold.
+  CHECK(quantise(1, std::int64_t{1} << 56) == ACLNN_ERR_INNER_CREATE_EXECUTOR);
+#endif
+  CHECK(executor == nullptr);
 }

@@ -1,5 +1,5 @@
 // Phase two and the wait for it allocate nothing, in the caller's thread or in the stream's.
-#include "mla_prolog_emulation.h"
+#include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
 #include "test/support/allocations.hpp"
@@ -8,20 +8,7 @@ using mla_prolog::test::allocations;
 
 namespace {
 
-struct Device {
-  Device() {
-    REQUIRE(aclInit(nullptr) == 0);
-    REQUIRE(aclrtSetDevice(0) == 0);
-    REQUIRE(aclrtCreateStream(&stream) == 0);
-  }
-  ~Device() {
-    CHECK(aclrtDestroyStream(stream) == 0);
-    CHECK(aclrtResetDevice(0) == 0);
-    CHECK(aclFinalize() == 0);
-    CHECK(mla_prolog_finding_count() == 0);
-  }
-  aclrtStream stream = nullptr;
-};
+using mla_prolog::test::Device;
 
 /// Of phase two and its synchronisation.
 long allocations_of_phase_two(small_op::Op& op, aclrtStream stream) {

@@ -1,5 +1,8 @@
 // Misuse of operators: their tensors, workspaces, executors, and when their results are there.
+#include <algorithm>
+
 #include "aclnnop/aclnn_dynamic_quant.h"
+#include "aclnnop/aclnn_npu_format_cast.h"
 #include "test/cann/misuse.hpp"
 #include "test/cann/small_op.hpp"
 
@@ -92,13 +95,99 @@ int write_too_early(bool wrong) {
   return status;
 }
 
-int output_overlap(bool wrong) {
-  small_op::Op op;
+/// Writes an output to memory that the call uses otherwise. The results must be those of tensors that lie apart.
+int overlap(small_op::Op& op, size_t index, small_op::Tensor& output, void* memory) {
   op.phase_one();
-  if (wrong) aclSetOutputTensorAddr(op.executor, 0, op.query.handle, op.weight_uk.memory);
+  op.phase_two(stream);
+  aclrtSynchronizeStream(stream);
+  const std::vector<unsigned char> query = op.read(op.query);
+  std::vector<unsigned char> expected = op.read(output);
+  small_op::Tensor there = output;
+  there.memory = memory;
+
+  op.phase_one();
+  aclSetOutputTensorAddr(op.executor, index, output.handle, memory);
   const int status = op.phase_two(stream);
   const int later = aclrtSynchronizeStream(stream);
-  return status != 0 ? status : later;
+  if (status != 0 || later != 0) return status != 0 ? status : later;
+  if (op.read(there) != expected) return -3;
+  // Of outputs that overlap each other the later wins.
+  expected.resize(query.size());
+  std::copy(query.begin() + static_cast<long>(output.bytes), query.end(),
+            expected.begin() + static_cast<long>(output.bytes));
+  return memory == op.query.memory && op.read(op.query) != expected ? -4 : 0;
+}
+
+int output_overlap(bool wrong) {
+  small_op::Op op;
+  return overlap(op, 0, op.query, wrong ? op.weight_uk.memory : op.query.memory);
+}
+
+int outputs_overlap(bool wrong) {
+  small_op::Op op;
+  return overlap(op, 1, op.query_rope, wrong ? op.query.memory : op.query_rope.memory);
+}
+
+int cache_overlap(bool wrong) {
+  small_op::Op op;
+  return overlap(op, 0, op.query, wrong ? op.kv_cache.memory : op.query.memory);
+}
+
+int workspace_overlap(bool wrong) {
+  small_op::Op op;
+  op.phase_one();
+  aclDestroyAclOpExecutor(op.executor);
+  return overlap(op, 0, op.query, wrong ? op.workspace : op.query.memory);
+}
+
+/// Of rising numbers, to where they are or to memory of its own.
+int format_cast_overlap(bool wrong) {
+  std::vector<uint16_t> host(32 * 32), expected(host.size());
+  for (size_t i = 0; i < host.size(); ++i) {
+    host[i] = static_cast<uint16_t>(i);
+    const size_t row = i / 32, column = i % 32;
+    expected[(column / 16 * 32 + row) * 16 + column % 16] = host[i];
+  }
+  const size_t bytes = host.size() * sizeof host[0];
+  const Memory source(bytes), other(bytes);
+  void* destination = wrong ? source.p : other.p;
+  copy_in(source.p, bytes, host.data(), bytes);
+  const int64_t shape[] = {32, 32}, storage[] = {2, 2, 16, 16};
+  aclTensor* from = aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, shape, 2, source.p);
+  aclTensor* to = aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_FRACTAL_NZ, storage, 4, destination);
+  uint64_t workspace = 0;
+  aclOpExecutor* executor = nullptr;
+  int status = aclnnNpuFormatCastGetWorkspaceSize(from, to, &workspace, &executor);
+  if (status == 0) status = aclnnNpuFormatCast(nullptr, 0, executor, stream);
+  const int later = aclrtSynchronizeStream(stream);
+  aclrtMemcpy(host.data(), bytes, destination, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
+  aclDestroyTensor(from);
+  aclDestroyTensor(to);
+  if (status != 0 || later != 0) return status != 0 ? status : later;
+  return host == expected ? 0 : -3;
+}
+
+/// A row of ones; the codes go where they are or to memory of their own.
+int quant_overlap(bool wrong) {
+  std::vector<uint16_t> host(2 * 64, 0x3F80);
+  const Memory x(256), y(128), scale(8);
+  copy_in(x.p, 256, host.data(), 256);
+  void* codes = wrong ? x.at(64) : y.p;
+  const int64_t shape[] = {2, 64};
+  aclTensor* tensors[] = {aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, shape, 2, x.p),
+                          aclCreateTensor(shape, 2, ACL_INT8, nullptr, 0, ACL_FORMAT_ND, shape, 2, codes),
+                          aclCreateTensor(shape, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape, 1, scale.p)};
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  int status = aclnnDynamicQuantGetWorkspaceSize(tensors[0], nullptr, tensors[1], tensors[2], &bytes, &executor);
+  const Memory workspace(static_cast<size_t>(bytes));
+  if (status == 0) status = aclnnDynamicQuant(workspace.p, bytes, executor, stream);
+  const int later = aclrtSynchronizeStream(stream);
+  std::vector<signed char> result(128);
+  aclrtMemcpy(result.data(), 128, codes, 128, ACL_MEMCPY_DEVICE_TO_HOST);
+  for (aclTensor* tensor : tensors) aclDestroyTensor(tensor);
+  if (status != 0 || later != 0) return status != 0 ? status : later;
+  return result == std::vector<signed char>(128, 127) ? 0 : -3;
 }
 
 int bad_index(bool wrong) {
@@ -250,6 +339,11 @@ std::vector<Misuse> of_operators() {
       {"read_too_early", "unsynchronized-access", read_too_early},
       {"write_too_early", "unsynchronized-access", write_too_early},
       {"output_overlap", "output-overlap", output_overlap},
+      {"outputs_overlap", "output-overlap", outputs_overlap},
+      {"cache_overlap", "output-overlap", cache_overlap},
+      {"workspace_overlap", "output-overlap", workspace_overlap},
+      {"format_cast_overlap", "output-overlap", format_cast_overlap},
+      {"quant_overlap", "output-overlap", quant_overlap},
       {"bad_index", "bad-index", bad_index},
       {"negative_stride", "bad-strides", negative_stride},
       {"negative_cache_stride", "bad-strides", negative_cache_stride},

@@ -1,7 +1,8 @@
 # Installs the tree, builds examples/cann the documented way in a project of its own that is told nothing but
-# ASCEND_HOME_PATH, and runs every program with checks on. Variables: BUILD TREE INSTALLED SOURCE WORK CXX CXX_FLAGS
+# ASCEND_HOME_PATH, and runs every program with checks on. Variables: BUILD TREE INSTALLED SOURCE WORK CXX CXX_FLAGS OBJDUMP
 # (TREE: the tree in BUILD; INSTALLED: where it goes, relative to the prefix)
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/needed.cmake)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -17,6 +18,10 @@ file(GLOB_RECURSE built RELATIVE ${TREE} ${TREE}/*)
 file(GLOB_RECURSE installed RELATIVE ${tree} ${tree}/*)
 if(NOT installed STREQUAL built OR NOT "set_env.sh" IN_LIST installed)
   message(FATAL_ERROR "the installed tree has other files than the built one:\n${installed}\n${built}")
+endif()
+
+if(OBJDUMP)
+  check_needed(${tree}/lib64 ${OBJDUMP} "${CXX_FLAGS}")
 endif()
 
 set(ENV{ASCEND_HOME_PATH} ${tree})
@@ -57,14 +62,15 @@ file(RENAME ${tree} ${WORK}/moved)
 run_with(${WORK}/libraries Ascend910B ${WORK}/build/bin/v3_every_quantisation)
 run_with(${TREE}/lib64 Ascend910B ${WORK}/build/bin/v3_every_quantisation)
 
-# set_env.sh leads to the tree it lies in.
+# set_env.sh leads to the tree it lies in, and lets OpenMP threads wait without work unless told otherwise.
 find_program(bash bash)
 if(bash)
   unset(ENV{ASCEND_HOME_PATH})
   foreach(place IN ITEMS ${WORK}/moved ${TREE})
-    execute_process(COMMAND ${bash} -c "source '${place}/set_env.sh' && echo \"$ASCEND_HOME_PATH $LD_LIBRARY_PATH\""
+    set(show "source '${place}/set_env.sh' && echo \"$OMP_WAIT_POLICY $ASCEND_HOME_PATH $LD_LIBRARY_PATH\"")
+    execute_process(COMMAND ${bash} -c "OMP_WAIT_POLICY=active; ${show}; unset OMP_WAIT_POLICY; ${show}"
                     OUTPUT_VARIABLE out OUTPUT_STRIP_TRAILING_WHITESPACE)
-    if(NOT out MATCHES "^${place} ${place}/lib64")
+    if(NOT out MATCHES "^active ${place} ${place}/lib64[^\n]*\npassive ${place} ${place}/lib64")
       message(FATAL_ERROR "set_env.sh: ${out}")
     endif()
   endforeach()

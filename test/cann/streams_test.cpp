@@ -1,5 +1,7 @@
 // Streams, events, contexts and executors in their asynchronous life. Runs under the thread sanitizer.
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,29 +11,14 @@
 #include <thread>
 
 #include "mla_prolog_emulation.h"
+#include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
+#include "test/support/sanitizers.hpp"
 
 namespace {
 
-/// A device and, at its end, the proof that nothing was found wrong.
-struct Device {
-  Device() {
-    findings = mla_prolog_finding_count();
-    REQUIRE(aclInit(nullptr) == 0);
-    REQUIRE(aclrtSetDevice(0) == 0);
-    REQUIRE(aclrtCreateStream(&stream) == 0);
-  }
-  ~Device() {
-    CHECK(aclrtDestroyStream(stream) == 0);
-    CHECK(aclrtResetDevice(0) == 0);
-    CHECK(aclFinalize() == 0);
-    CHECK(mla_prolog_finding_count() - findings == expected_findings);
-  }
-  aclrtStream stream = nullptr;
-  std::uint64_t findings = 0;
-  std::uint64_t expected_findings = 0;
-};
+using mla_prolog::test::Device;
 
 struct DeviceBytes {
   explicit DeviceBytes(std::size_t bytes) { REQUIRE(aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0); }
@@ -149,6 +136,41 @@ TEST_CASE("an event orders two streams and takes the time") {
   CHECK(aclrtDestroyStream(other) == 0);
 }
 
+TEST_CASE("memory that is freed while the host waits to touch it stays until it has") {
+  Device device;
+  const CallbackThread callbacks(device.stream);
+  const DeviceBytes busy(64);
+  void* freed = nullptr;
+  REQUIRE(aclrtMalloc(&freed, 64, ACL_MEM_MALLOC_HUGE_FIRST) == 0);
+  Gate gate;
+  gate.close(device.stream);
+  std::atomic<int> status{-1};
+  const auto on_thread = [&](auto&& touch) {
+    return std::thread([&status, touch] {
+      aclrtSetDevice(0);
+      status = touch();
+    });
+  };
+  std::thread thread;
+  // The finding comes before the wait.
+  SECTION("a copy") {
+    device.expected_findings = 1;
+    REQUIRE(aclrtMemsetAsync(busy.p, 64, 1, 64, device.stream) == 0);
+    thread = on_thread([&] { return aclrtMemcpy(freed, 64, busy.p, 64, ACL_MEMCPY_DEVICE_TO_DEVICE); });
+  }
+  SECTION("a fill") {
+    device.expected_findings = 2;  // it is also freed while in use
+    REQUIRE(aclrtMemsetAsync(freed, 64, 1, 64, device.stream) == 0);
+    thread = on_thread([&] { return aclrtMemset(freed, 64, 2, 64); });
+  }
+  while (mla_prolog_finding_count() == device.findings) sleep_ms(1);
+  CHECK(aclrtFree(freed) == 0);
+  gate.open();
+  thread.join();
+  CHECK(status == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+}
+
 TEST_CASE("waiting for an event is enough to use what lies before it") {
   Device device;
   const DeviceBytes memory(64);
@@ -214,6 +236,107 @@ TEST_CASE("a repeatable executor runs again, with other addresses") {
   std::vector<unsigned char> again(op.query.bytes);
   REQUIRE(aclrtMemcpy(again.data(), again.size(), second_query.p, again.size(), ACL_MEMCPY_DEVICE_TO_HOST) == 0);
   CHECK(again == op.read(op.query));
+}
+
+TEST_CASE("of two threads that launch, or destroy, one executor one is the first") {
+  Device device;
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStream(&other) == 0);
+  {
+    small_op::Op op({1});
+    REQUIRE(op.phase_one() == 0);
+    REQUIRE(op.phase_two(device.stream) == 0);
+    REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
+    const auto expected = op.read(op.query);
+    enum class Race { launches, destructions, both };
+    for (int round = 0; round < 60; ++round) {
+      for (const Race race : {Race::launches, Race::destructions, Race::both}) {
+        REQUIRE(op.phase_one() == 0);
+        std::atomic<int> waiting{2};
+        const auto contend = [&](bool launches, aclrtStream stream) {
+          aclrtSetDevice(0);
+          --waiting;
+          while (waiting > 0) continue;
+          return launches ? op.phase_two(stream) : aclDestroyAclOpExecutor(op.executor);
+        };
+        std::array<int, 2> status{-1, -1};
+        std::thread first([&] { status[0] = contend(race != Race::destructions, device.stream); });
+        std::thread second([&] { status[1] = contend(race == Race::launches, other); });
+        first.join();
+        second.join();
+        REQUIRE(aclrtSynchronizeDevice() == 0);
+        std::sort(status.begin(), status.end());
+        CHECK(status == std::array<int, 2>{0, ACLNN_ERR_PARAM_INVALID});
+        // That it ran twice, on two streams, would be a finding, too.
+        ++device.expected_findings;
+        CHECK(mla_prolog_finding_count() - device.findings == device.expected_findings);
+      }
+      CHECK(op.read(op.query) == expected);
+    }
+  }
+  CHECK(aclrtDestroyStream(other) == 0);
+}
+
+TEST_CASE("of two threads that destroy one object one is the first") {
+  Device device;
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t dim = 4;
+    aclTensor* tensor = aclCreateTensor(&dim, 1, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr);
+    aclrtStream stream = nullptr;
+    aclrtEvent event = nullptr;
+    REQUIRE(aclrtCreateStream(&stream) == 0);
+    REQUIRE(aclrtCreateEvent(&event) == 0);
+    std::atomic<int> waiting{2};
+    std::array<std::array<int, 2>, 3> status{};
+    const auto destroy = [&](std::size_t i) {
+      aclrtSetDevice(0);
+      --waiting;
+      while (waiting > 0) continue;
+      status[0][i] = aclDestroyTensor(tensor);
+      status[1][i] = aclrtDestroyStream(stream);
+      status[2][i] = aclrtDestroyEvent(event);
+    };
+    std::thread first([&] { destroy(0); });
+    std::thread second([&] { destroy(1); });
+    first.join();
+    second.join();
+    for (auto& pair : status) std::sort(pair.begin(), pair.end());
+    CHECK(status[0] == std::array<int, 2>{0, ACLNN_ERR_PARAM_INVALID});
+    CHECK(status[1] == std::array<int, 2>{0, ACL_ERROR_RT_INVALID_HANDLE});
+    CHECK(status[2] == std::array<int, 2>{0, ACL_ERROR_RT_INVALID_HANDLE});
+  }
+  device.expected_findings = 600;
+}
+
+TEST_CASE("work that waits for room in the queue of a stream is refused when the stream is destroyed") {
+  Device device;
+  device.expected_findings = 1;
+  constexpr int kMore = 300;  // than a queue holds
+  const DeviceBytes memory(16);
+  aclrtStream other = nullptr;
+  REQUIRE(aclrtCreateStream(&other) == 0);
+  REQUIRE(aclrtSubscribeReport(static_cast<std::uint64_t>(pthread_self()), other) == 0);
+  REQUIRE(aclrtLaunchCallback([](void*) {}, nullptr, ACL_CALLBACK_BLOCK, other) == 0);
+  std::atomic<int> queued{0};
+  std::atomic<int> refused{0};
+  std::thread producer([&] {
+    aclrtSetDevice(0);
+    for (int i = 0; i < kMore && refused == 0; ++i) {
+      const int status = aclrtMemsetAsync(memory.p, 16, 1, 16, other);
+      if (status == 0) ++queued;
+      if (status != 0) refused = status;
+    }
+  });
+  // The producer stands in a call, or is about to make it: the answer is the same.
+  int before = -1;
+  while (before != queued || before == 0) {
+    before = queued;
+    sleep_ms(20);
+  }
+  CHECK(aclrtDestroyStreamForce(other) == 0);
+  producer.join();
+  CHECK(queued == before);
+  CHECK(refused == ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 TEST_CASE("a weight with gaps between its groups is made contiguous") {
@@ -426,4 +549,71 @@ TEST_CASE("initialisation is counted") {
   CHECK(aclFinalize() == 0);
   CHECK(aclFinalize() == 0);
   CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
+}
+
+TEST_CASE("a forked child is told that its parent's streams are not its own, and has its own") {
+  if (MLA_PROLOG_TEST_TSAN || MLA_PROLOG_TEST_ASAN)
+    MLA_PROLOG_SKIP("a sanitizer's runtime may hold its locks at a fork");
+  Device device;
+  const DeviceBytes memory(1024);
+  const CallbackThread callbacks(device.stream);
+  aclrtEvent event = nullptr;
+  REQUIRE(aclrtCreateEvent(&event) == 0);
+  REQUIRE(aclrtMemsetAsync(memory.p, 1024, 1, 1024, nullptr) == 0);
+  REQUIRE(aclrtSynchronizeStream(nullptr) == 0);
+  Gate gate;
+  gate.close(device.stream);
+  REQUIRE(aclrtMemsetAsync(memory.p, 1024, 2, 1024, device.stream) == 0);
+  REQUIRE(aclrtRecordEvent(event, device.stream) == 0);
+  // Locks and unlocks all the time.
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    aclrtSetDevice(0);
+    while (!stop) {
+      for (int i = 0; i < 100; ++i) aclrtGetMemInfo(ACL_HBM_MEM, &free, &total);
+      std::this_thread::yield();
+    }
+    aclrtResetDevice(0);
+  });
+  for (int round = 0; round < 10; ++round) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      alarm(30);
+      std::array<unsigned char, 1024> host{};
+      int bad = 0;
+      const auto expect = [&](int status, int expected) { bad += status == expected ? 0 : 1; };
+      expect(aclrtSynchronizeStream(device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtMemsetAsync(memory.p, 1024, 3, 1024, device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtDestroyStream(device.stream), ACL_ERROR_RT_INVALID_HANDLE);
+      expect(aclrtSynchronizeDevice(), 0);
+      expect(aclrtSynchronizeEvent(event), 0);
+      // A copy of what the parent's memory was.
+      expect(aclrtMemcpy(host.data(), 1024, memory.p, 1024, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+      expect(host[1023], 1);
+      for (const bool own : {true, false}) {
+        aclrtStream stream = nullptr;
+        expect(own ? aclrtCreateStream(&stream) : 0, 0);
+        small_op::Op op;
+        expect(op.phase_one(), 0);
+        expect(op.phase_two(stream), 0);
+        expect(aclrtSynchronizeStream(stream), 0);
+        expect(own ? aclrtDestroyStream(stream) : 0, 0);
+      }
+      expect(aclrtResetDeviceForce(0), 0);
+      _exit(bad);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    INFO("status " << status);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  stop = true;
+  busy.join();
+  gate.open();
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(aclrtDestroyEvent(event) == 0);
 }

@@ -2,7 +2,9 @@
 // What is not among them are calls that must wait for ever, and host memory that is not there, which nobody could tell.
 #include <array>
 #include <cstdlib>
+#include <mutex>
 #include <random>
+#include <thread>
 
 #include "mla_prolog_emulation.h"
 #include "test/cann/small_op.hpp"
@@ -11,10 +13,19 @@
 namespace {
 
 constexpr std::size_t kHostBytes = 4096;
+constexpr std::size_t kThreads = 4;
+
+/// Everything that was ever handed out, to any thread.
+struct Handles {
+  std::mutex mutex;
+  std::vector<void*> all;
+};
 
 class WildCaller {
  public:
-  explicit WildCaller(std::uint64_t seed) : random_(seed) {}
+  /// The thread tells which host memory is its own.
+  explicit WildCaller(std::uint64_t seed, Handles& handles, std::size_t thread = 0)
+      : random_(seed), handles_(handles), host_(memory_[thread]) {}
 
   void call() {
     int status = 0;
@@ -180,7 +191,8 @@ class WildCaller {
   std::size_t bytes() { return below(kHostBytes + 1); }
 
   void keep(void* handle) {
-    if (handle != nullptr) handles_.push_back(handle);
+    const std::lock_guard lock(handles_.mutex);
+    if (handle != nullptr) handles_.all.push_back(handle);
   }
   void make(aclError (*create)(void**)) {
     void* handle = nullptr;
@@ -189,9 +201,11 @@ class WildCaller {
   }
   /// Anything that was ever handed out, of whatever kind and whether it is still alive; null; an address of nothing.
   void* any() {
-    const std::size_t choice = below(handles_.size() + 3);
-    if (choice < handles_.size()) return handles_[choice];
-    return choice == handles_.size() ? static_cast<void*>(host_) : nullptr;
+    const std::lock_guard lock(handles_.mutex);
+    const std::size_t count = handles_.all.size();
+    const std::size_t choice = below(count + 3);
+    if (choice < count) return handles_.all[choice];
+    return choice == count ? static_cast<void*>(host_) : nullptr;
   }
   /// Memory that may be read and written where it is the host's: never what another allocator may have taken back.
   void* data() {
@@ -205,9 +219,10 @@ class WildCaller {
   }
 
   std::mt19937_64 random_;
-  std::vector<void*> handles_;
+  Handles& handles_;
   // Of the whole process: a stream that is never waited for may still copy when its caller is gone.
-  static inline unsigned char host_[2 * kHostBytes] = {};
+  static inline unsigned char memory_[kThreads][2 * kHostBytes] = {};
+  unsigned char* host_;
   void* device_sample_ = [] {
     void* p = nullptr;
     aclInit(nullptr);
@@ -217,22 +232,8 @@ class WildCaller {
   }();
 };
 
-}  // namespace
-
-TEST_CASE("calls in any order with any handle return") {
-  long refused = 0;
-  for (std::uint64_t round = 0; round < 20; ++round) {
-    INFO("seed " << mla_prolog::test::seed() << ", round " << round);
-    WildCaller caller(mla_prolog::test::seed() + round);
-    for (int i = 0; i < 500; ++i) caller.call();
-    caller.call_operator();
-    for (int i = 0; i < 100; ++i) caller.call();
-    refused += caller.refused;
-    aclrtResetDeviceForce(0);
-    while (aclFinalize() == 0) continue;
-  }
-  CHECK(refused > 1000);
-  // After all that, a program that does it right gets its results.
+/// After all that, a program that does it right gets its results.
+void check_results() {
   REQUIRE(aclInit(nullptr) == 0);
   REQUIRE(aclrtSetDevice(0) == 0);
   aclrtStream stream = nullptr;
@@ -246,4 +247,45 @@ TEST_CASE("calls in any order with any handle return") {
     CHECK(op.read(op.query) != before);
   }
   CHECK(aclrtDestroyStream(stream) == 0);
+  aclrtResetDeviceForce(0);
+  while (aclFinalize() == 0) continue;
+}
+
+}  // namespace
+
+TEST_CASE("calls in any order with any handle return") {
+  long refused = 0;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    INFO("seed " << mla_prolog::test::seed() << ", round " << round);
+    Handles handles;
+    WildCaller caller(mla_prolog::test::seed() + round, handles);
+    for (int i = 0; i < 500; ++i) caller.call();
+    caller.call_operator();
+    for (int i = 0; i < 100; ++i) caller.call();
+    refused += caller.refused;
+    aclrtResetDeviceForce(0);
+    while (aclFinalize() == 0) continue;
+  }
+  CHECK(refused > 1000);
+  check_results();
+}
+
+TEST_CASE("calls from several threads return, with handles of one another") {
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    INFO("seed " << mla_prolog::test::seed() << ", round " << round);
+    Handles handles;
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        WildCaller caller(mla_prolog::test::seed() + 1000 * round + t, handles, t);
+        for (int i = 0; i < 300; ++i) caller.call();
+        caller.call_operator();
+        for (int i = 0; i < 100; ++i) caller.call();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    aclrtResetDeviceForce(0);
+    while (aclFinalize() == 0) continue;
+  }
+  check_results();
 }

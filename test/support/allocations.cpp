@@ -6,16 +6,9 @@
 #include <cstddef>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MLA_PROLOG_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MLA_PROLOG_TEST_SANITIZED 1
-#endif
-#endif
-#ifndef MLA_PROLOG_TEST_SANITIZED
-#define MLA_PROLOG_TEST_SANITIZED 0
-#endif
+#include "test/support/sanitizers.hpp"
+
+#define MLA_PROLOG_TEST_SANITIZED (MLA_PROLOG_TEST_ASAN || MLA_PROLOG_TEST_TSAN)
 
 namespace {
 

@@ -1,11 +1,13 @@
 #include "runtime/backend/ascend/device_call.hpp"
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
+#include <new>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mla_prolog::ascend {
@@ -30,48 +32,40 @@ std::int32_t device_number() {
 }
 
 /// The most of CANN's text that is kept.
-constexpr std::size_t kTextBytes = 240;
+constexpr std::size_t kTextBytes = 1000;
 
 struct Failure {
   const char* function;
   int status;
-  std::array<char, kTextBytes> text;  ///< what CANN says about it, on one line; may be empty
+  std::string text;  ///< what CANN says about it, on one line; may be empty
 };
 
 /// CANN forgets the text with the next call that fails, so it is taken at once.
 [[noreturn]] void fail(const Library& library, int status, const char* function) {
-  Failure failure{function, status, {}};
-  const char* text = library.recent_error();
-  std::size_t length = 0;
-  for (; text != nullptr && text[length] != '\0' && length + 1 < kTextBytes; ++length) {
-    failure.text[length] = static_cast<unsigned char>(text[length]) < ' ' ? ' ' : text[length];
-  }
-  while (length > 0 && failure.text[length - 1] == ' ') failure.text[--length] = '\0';
-  throw failure;
+  const char* said = library.recent_error();
+  std::string text(said == nullptr ? std::string_view() : std::string_view(said).substr(0, kTextBytes));
+  for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  text.erase(text.find_last_not_of(' ') + 1);
+  throw Failure{function, status, std::move(text)};
 }
 
 void require(const Library& library, int status, const char* function) {
   if (status != 0) fail(library, status, function);
 }
 
-/// "function (text)" for as long as the process lives, since a Status may be kept anywhere. There is room for some
-/// failures; later ones that say something new are told without their text. Allocates nothing.
-const char* keep_text(const Failure& failure) {
-  constexpr std::size_t kKept = 64;
-  using Text = std::array<char, kTextBytes + 64>;
+/// "function (text)" for as long as the process lives, since a Status may be kept anywhere: one of each.
+const char* keep_text(const Failure& failure) noexcept {
+  if (failure.text.empty()) return failure.function;
   static std::mutex mutex;
-  static std::array<Text, kKept> kept;
-  static std::size_t count = 0;
-  if (failure.text[0] == '\0') return failure.function;
-  Text text{};
-  std::snprintf(text.data(), text.size(), "%s (%s)", failure.function, failure.text.data());
-  const std::lock_guard lock(mutex);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (kept[i] == text) return kept[i].data();
+  try {
+    std::string text = std::string(failure.function) + " (" + failure.text + ")";
+    const std::lock_guard lock(mutex);
+    // Never destroyed: the last failure may be told at the end of the process.
+    static auto* const kept = new std::set<std::string>;
+    return kept->insert(std::move(text)).first->c_str();
+  } catch (const std::bad_alloc&) {
+    return failure.function;
   }
-  if (count == kKept) return failure.function;
-  kept[count] = text;
-  return kept[count++].data();
 }
 
 /// Initialises CANN once; it is never finalised, since the program may use it, too.

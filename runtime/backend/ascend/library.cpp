@@ -17,34 +17,42 @@ namespace {
 
 #if defined(__unix__)
 
-/// Opens the first of several names; libraries stay loaded, CANN does not survive being unloaded.
-void* open_first(const std::string& folder, std::initializer_list<const char*> names, std::string& reason) {
-  for (const char* name : names) {
-    if (void* handle = dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    const char* error = dlerror();
-    if (reason.empty() && error != nullptr) reason = error;
-  }
-  return nullptr;
-}
-
-class Symbols {
+/// A library and what is looked up in it.
+class Opened {
  public:
-  explicit Symbols(void* handle) : handle_(handle) {}
+  /// Opens the first of several names. It stays loaded: CANN does not survive being unloaded.
+  Opened(const std::string& folder, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      name_ = name;
+      handle_ = dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle_ != nullptr) {
+        missing_.clear();
+        return;
+      }
+      const char* error = dlerror();
+      missing_ += (missing_.empty() ? "" : "; ") + (error == nullptr ? folder + "/" + name : std::string(error));
+    }
+  }
 
   template <typename F>
-  bool find(F*& function, const char* name) const {
-    function = reinterpret_cast<F*>(dlsym(handle_, name));
-    return function != nullptr;
+  bool find(F*& symbol, const char* name) const {
+    symbol = handle_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(handle_, name));
+    return symbol != nullptr;
   }
-  bool find(void*& symbol, const char* name) const { return (symbol = dlsym(handle_, name)) != nullptr; }
+  /// Looks up what the library must have.
+  template <typename F>
+  void need(F*& symbol, const char* name) {
+    if (!find(symbol, name) && missing_.empty()) missing_ = name_ + " has no " + name;
+  }
+
+  /// What is missing first, the library itself or a symbol; empty: nothing.
+  const std::string& missing() const { return missing_; }
 
  private:
-  void* handle_;
+  std::string name_;
+  void* handle_ = nullptr;
+  std::string missing_;
 };
-
-Loaded missing(const std::string& library, const std::string& symbol) {
-  return {nullptr, library + " has no " + symbol};
-}
 
 /// Version of the runtime package, or of the whole CANN where that is all there is.
 std::string read_version(const Library& library) {
@@ -61,44 +69,39 @@ std::string read_version(const Library& library) {
 
 Loaded load(const std::string& home, bool allow_emulated) {
   const std::string folder = home + "/lib64";
-  std::string reason;
-  void* acl = open_first(folder, {"libascendcl.so", "libacl_rt.so"}, reason);
-  void* base = acl == nullptr ? nullptr : open_first(folder, {"libnnopbase.so"}, reason);
-  void* op = base == nullptr ? nullptr : open_first(folder, {"libopapi_transformer.so", "libopapi.so"}, reason);
-  if (op == nullptr) return {nullptr, reason};
-
   auto library = std::make_shared<Library>();
   Library& l = *library;
-  const Symbols a(acl);
-  if (!a.find(l.init, "aclInit")) return missing("libascendcl.so", "aclInit");
-  if (!a.find(l.recent_error, "aclGetRecentErrMsg")) return missing("libascendcl.so", "aclGetRecentErrMsg");
-  if (!a.find(l.get_device, "aclrtGetDevice")) return missing("libascendcl.so", "aclrtGetDevice");
-  if (!a.find(l.set_device, "aclrtSetDevice")) return missing("libascendcl.so", "aclrtSetDevice");
-  if (!a.find(l.reset_device, "aclrtResetDevice")) return missing("libascendcl.so", "aclrtResetDevice");
-  if (!a.find(l.soc_name, "aclrtGetSocName")) return missing("libascendcl.so", "aclrtGetSocName");
-  if (!a.find(l.create_stream, "aclrtCreateStream")) return missing("libascendcl.so", "aclrtCreateStream");
-  if (!a.find(l.destroy_stream, "aclrtDestroyStream")) return missing("libascendcl.so", "aclrtDestroyStream");
-  if (!a.find(l.synchronize_stream, "aclrtSynchronizeStream")) {
-    return missing("libascendcl.so", "aclrtSynchronizeStream");
-  }
-  if (!a.find(l.malloc, "aclrtMalloc")) return missing("libascendcl.so", "aclrtMalloc");
-  if (!a.find(l.free, "aclrtFree")) return missing("libascendcl.so", "aclrtFree");
-  if (!a.find(l.memcpy, "aclrtMemcpy")) return missing("libascendcl.so", "aclrtMemcpy");
-  a.find(l.version_text, "aclsysGetVersionStr");
-  a.find(l.cann_version, "aclsysGetCANNVersion");
-  const Symbols b(base);
-  if (!b.find(l.create_tensor, "aclCreateTensor")) return missing("libnnopbase.so", "aclCreateTensor");
-  if (!b.find(l.destroy_tensor, "aclDestroyTensor")) return missing("libnnopbase.so", "aclDestroyTensor");
-  b.find(l.destroy_executor, "aclDestroyAclOpExecutor");
-  const Symbols o(op);
-  constexpr const char* kPhaseOne = "aclnnMlaPrologV3WeightNzGetWorkspaceSize";
-  if (!o.find(l.phase_one, kPhaseOne)) return missing("libopapi_transformer.so", kPhaseOne);
-  if (!o.find(l.phase_two, "aclnnMlaPrologV3WeightNz")) {
-    return missing("libopapi_transformer.so", "aclnnMlaPrologV3WeightNz");
-  }
+
+  Opened acl(folder, {"libascendcl.so", "libacl_rt.so"});
+  acl.need(l.init, "aclInit");
+  acl.need(l.recent_error, "aclGetRecentErrMsg");
+  acl.need(l.get_device, "aclrtGetDevice");
+  acl.need(l.set_device, "aclrtSetDevice");
+  acl.need(l.reset_device, "aclrtResetDevice");
+  acl.need(l.soc_name, "aclrtGetSocName");
+  acl.need(l.create_stream, "aclrtCreateStream");
+  acl.need(l.destroy_stream, "aclrtDestroyStream");
+  acl.need(l.synchronize_stream, "aclrtSynchronizeStream");
+  acl.need(l.malloc, "aclrtMalloc");
+  acl.need(l.free, "aclrtFree");
+  acl.need(l.memcpy, "aclrtMemcpy");
+  acl.find(l.version_text, "aclsysGetVersionStr");
+  acl.find(l.cann_version, "aclsysGetCANNVersion");
+  if (!acl.missing().empty()) return {nullptr, acl.missing()};
+
+  Opened base(folder, {"libnnopbase.so"});
+  base.need(l.create_tensor, "aclCreateTensor");
+  base.need(l.destroy_tensor, "aclDestroyTensor");
+  base.find(l.destroy_executor, "aclDestroyAclOpExecutor");
+  if (!base.missing().empty()) return {nullptr, base.missing()};
+
+  Opened op(folder, {"libopapi_transformer.so", "libopapi.so"});
+  op.need(l.phase_one, "aclnnMlaPrologV3WeightNzGetWorkspaceSize");
+  op.need(l.phase_two, "aclnnMlaPrologV3WeightNz");
+  if (!op.missing().empty()) return {nullptr, op.missing()};
 
   void* marker = nullptr;
-  l.emulated = a.find(marker, "mla_prolog_is_emulated");
+  l.emulated = acl.find(marker, "mla_prolog_is_emulated");
   if (l.emulated && !allow_emulated) {
     return {nullptr, home + " is the emulated CANN of this project, not a device's"};
   }
