@@ -39,19 +39,43 @@ std::vector<std::ptrdiff_t> fetched_lines(const GemmPrefetch& what, std::int64_t
 
 std::vector<std::uint8_t> memory(1 << 20);
 
-TEST_CASE("a fetcher reads each line of FRACTAL_NZ panels once, panel by panel") {
+TEST_CASE("a fetcher reads each line of FRACTAL_NZ panels once, the panels side by side") {
   for (const std::int64_t steps : {1, 3, 7, 96, 1000}) {
     INFO(steps << " steps");
     const GemmPrefetch what{memory.data(), 1536 * 32, 32, 3, 512};
     std::vector<std::ptrdiff_t> want;
-    for (std::ptrdiff_t panel = 0; panel < 3; ++panel) {
-      for (std::ptrdiff_t line = 0; line < 512 * 32 / 64; ++line) want.push_back(panel * 1536 * 32 / 64 + line);
+    for (std::ptrdiff_t line = 0; line < 512 * 32 / 64; ++line) {
+      for (std::ptrdiff_t panel = 0; panel < 3; ++panel) want.push_back(panel * 1536 * 32 / 64 + line);
     }
     CHECK(fetched_lines(what, steps, want.size()) == want);
   }
 }
 
-TEST_CASE("a fetcher reads each line of a row-major matrix once, row by row") {
+TEST_CASE("a fetcher reads each line of one panel, and of whole rows, once, in four streams") {
+  const GemmPrefetch panel{memory.data(), 1536 * 32, 32, 1, 1536};
+  const GemmPrefetch rows{memory.data(), 32, 1024, 32, 48};
+  for (const GemmPrefetch& what : {panel, rows}) {
+    for (const std::int64_t steps : {1, 5, 24, 5000}) {
+      INFO(steps << " steps of " << what.panels << " panels");
+      std::vector<std::ptrdiff_t> want;
+      for (std::ptrdiff_t line = 0; line < 768 / 4; ++line) {
+        for (std::ptrdiff_t stream = 0; stream < 4; ++stream) want.push_back(stream * 768 / 4 + line);
+      }
+      CHECK(fetched_lines(what, steps, want.size()) == want);
+    }
+  }
+}
+
+TEST_CASE("a fetcher reads each line of an odd number once, in order") {
+  const GemmPrefetch what{memory.data(), 96 * 32, 32, 1, 90};
+  CHECK(fetched_lines(what, 6, 45) == [] {
+    std::vector<std::ptrdiff_t> lines(45);
+    for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = static_cast<std::ptrdiff_t>(i);
+    return lines;
+  }());
+}
+
+TEST_CASE("a fetcher reads each line of some columns of a row-major matrix once, row by row") {
   for (const std::int64_t steps : {1, 5, 48, 5000}) {
     INFO(steps << " steps");
     const GemmPrefetch what{memory.data(), 32, 1024, 4, 128};
