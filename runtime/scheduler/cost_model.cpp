@@ -180,7 +180,10 @@ double CostModel::ideal_seconds(int threads) const {
   add(layer_.x_operand, a_columns, he);
   add(layer_.cq_operand, n * (d + kDr), hcq);
   add(Operand::bf16, n * kHckv, d);
-  return std::max(compute / threads, bytes / std::min(machine_.shared_read_bytes, machine_.read_bytes * threads));
+  Cost even;
+  even.compute_seconds = compute / threads;
+  even.memory_seconds = bytes / std::min(machine_.shared_read_bytes, machine_.read_bytes * threads);
+  return even.seconds();
 }
 
 }  // namespace mla_prolog
