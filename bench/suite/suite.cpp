@@ -3,6 +3,7 @@
 //   roof/...                                what the machine can do
 //   row/KERNEL/LENGTH/ISA                   row kernels, resident in cache
 //   block/BLOCK                             public building blocks, resident in cache
+//   tile/TYPE/T/ISA                         register tiles of the in-place kernels, resident in cache
 //   matmul/WEIGHT/TYPE/T/PATH/ISA/THREADS   each weight's matmul, weights cold
 //   stage/STAGE/SCENARIO/T/ISA/THREADS      a stage's matmuls and rows
 //   operator/SCENARIO/T/ISA/ENGINE/THREADS  the whole, weights cold
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
   bench::register_roofs();
   bench::register_rows();
   bench::register_blocks();
+  bench::register_tiles();
   bench::register_matmuls();
   bench::register_stages();
   bench::register_operator();

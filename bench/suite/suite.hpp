@@ -35,6 +35,7 @@ std::string joined(std::initializer_list<std::string> parts);
 void register_roofs();
 void register_rows();
 void register_blocks();
+void register_tiles();
 void register_matmuls();
 void register_stages();
 void register_operator();

@@ -82,7 +82,8 @@ def check_serve(program):
 
 def check_suite(program):
     # One of each family.
-    names = ["roof/multiply_add/", "row/rms_norm/512/", "block/", "matmul/weight_dkv_kr/bf16/T1/in_place/", "stage/B/w2kv1/T1/"]
+    names = ["roof/multiply_add/", "row/rms_norm/512/", "block/", "tile/mx/T2/", "matmul/weight_dkv_kr/bf16/T1/in_place/",
+             "stage/B/w2kv1/T1/"]
     pattern = "|".join(names)
     report = json.loads(output([program, f"--benchmark_filter=^({pattern})", "--benchmark_min_time=0.001",
                                 "--benchmark_format=json"]))
@@ -97,7 +98,7 @@ def check_suite(program):
         if b["name"].startswith("matmul/"):
             positive(b["name"], b, ["GB/s", "GFLOP/s", "share_of_roof"])
     listed = output([program, "--benchmark_list_tests=true"]).split("\n")
-    for family in ("roof/", "row/", "block/", "matmul/", "stage/", "operator/"):
+    for family in ("roof/", "row/", "block/", "tile/", "matmul/", "stage/", "operator/"):
         expect(any(line.startswith(family) for line in listed), f"suite: no {family}")
 
 
