@@ -1,5 +1,6 @@
 """From the programs' JSON to Markdown. A number that falls short of its target is bold and followed by the target."""
 
+import math
 import re
 
 import targets
@@ -13,8 +14,14 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def rounded(value, at_most=False, digits=2):
+    """Towards the side that falls short, so that what is shown never reaches a target that the value does not."""
+    scaled = value * 10**digits
+    return f"{(math.ceil(scaled - 1e-9) if at_most else math.floor(scaled + 1e-9)) / 10**digits:.{digits}f}"
+
+
 def judged(value, target, at_most=False, digits=2):
-    text = f"{value:.{digits}f}"
+    text = rounded(value, at_most, digits)
     if target is None:
         return text
     met = value <= target if at_most else value >= target
@@ -82,7 +89,7 @@ def target_summary(cells):
             least = min(chosen, key=lambda c: c["share_of_roof"])
             target = targets.share_of_roof(least["scenario"], least["tokens"], least["isa"])
             met = "reached" if least["share_of_roof"] >= target else "**falls short**"
-            row.append(f"{met}: ≥ {target:.2f} asked, least {least['share_of_roof']:.2f} "
+            row.append(f"{met}: ≥ {target:.2f} asked, least {rounded(least['share_of_roof'])} "
                        f"({least['scenario']}, T = {least['tokens']})")
         rows.append(row)
     return table(["T"] + list(kinds), rows)

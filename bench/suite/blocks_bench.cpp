@@ -19,7 +19,7 @@ constexpr std::int64_t kHckv = 512;
 constexpr std::int64_t kHeads = 128;
 constexpr std::int64_t kDr = 64;
 
-// Dense tensors that live as long as the benchmark. Every byte is 0x3C: about 1/64 as bf16 and float32, 1.5 as E4M3.
+// Dense tensors that live as long as the benchmark. Every byte is 0x3C: about 1/87 as bf16 and float32, 1.5 as E4M3.
 class Tensors {
  public:
   TensorView operator()(DType dtype, std::initializer_list<std::int64_t> shape) {

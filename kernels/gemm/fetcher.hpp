@@ -6,7 +6,7 @@
 namespace mla_prolog::kernels {
 namespace {
 
-// Rows of a tile between two steps of its fetcher; k is a multiple of this.
+// Rows of a float tile between two steps of its fetcher; k is a multiple of this.
 constexpr std::int64_t kFetchRows = 16;
 
 // Brings what later calls read into the second-level cache, a few lines at a time, evenly over the rows that are
@@ -20,7 +20,11 @@ class Fetcher {
     const std::int64_t width = what.panels * kPanelBytes;
     if (what.row_stride == kPanelBytes) {  // each panel's rows lie one after another
       const std::int64_t lines = lines_of(what.rows * kPanelBytes);
-      what.panels > 1 ? read(what.panels, what.panel_stride, lines, kLine) : read_contiguous(lines);
+      if (what.panels > 1) {
+        read(what.panels, what.panel_stride, lines, kLine);
+      } else {
+        read_contiguous(lines);
+      }
     } else if (what.row_stride == width) {
       read_contiguous(lines_of(what.rows * width));
     } else {  // each row's panels lie side by side

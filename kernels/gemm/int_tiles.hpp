@@ -18,6 +18,15 @@ inline void put(std::int32_t* c, Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
+template <typename Decoder>
+inline Int dot_broadcast(Int acc, Int w, const std::int32_t* x) {
+  if constexpr (requires { Decoder::dot_inside(acc, w, x); }) {
+    return Decoder::dot_inside(acc, w, x);
+  } else {
+    return Decoder::dot(acc, w, VectorSet::broadcast(x));
+  }
+}
+
 // Adds rows `begin` to `end`, as groups of k, to the accumulators; kFirstUse as in multiply_rows.
 template <int kUnits, int kTokens, bool kFirstUse>
 inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&unit)[kCount<kUnits>], std::int64_t begin,
@@ -39,7 +48,7 @@ inline void multiply_groups(const IntDecoder& decoder, const std::uint8_t* (&uni
 #pragma GCC unroll 16
       for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = IntDecoder::dot_broadcast(acc[u][v][t], w[v], value + t);
+        for (int v = 0; v < kVectors; ++v) acc[u][v][t] = dot_broadcast<IntDecoder>(acc[u][v][t], w[v], value + t);
       }
     }
   }

@@ -154,9 +154,6 @@ struct IntDecoder {
     out[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(row0, row1));
   }
   static __m256i dot(__m256i acc, __m256i w, __m256i x) { return _mm256_add_epi32(acc, _mm256_madd_epi16(w, x)); }
-  static __m256i dot_broadcast(__m256i acc, __m256i w, const std::int32_t* x) {
-    return dot(acc, w, VectorSet::broadcast(x));
-  }
 };
 
 }  // namespace

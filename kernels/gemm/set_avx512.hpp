@@ -64,8 +64,8 @@ struct E4m3Decoder {
   void decode(const std::uint8_t* p, __m512 (&out)[2]) const {
     for (int i = 0; i < 2; ++i) {
       const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
-      // The sign twice, above the magnitude. Of these, adding half of the lower one's weight to the magnitude
-      // flips the lower one for the NaN body only; the other codes must lose it.
+      // The sign twice, above the magnitude. Of these, adding 1 to the magnitude flips the lower one for the NaN body
+      // only; the other codes must lose it.
       const __m256i twice = _mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7);
       const __m256i carried = _mm256_add_epi16(twice, _mm256_set1_epi16(0x80));
       constexpr int kFirstXorAnd = 0x78;  // a ^ (b & c)
@@ -111,6 +111,7 @@ struct Hif8Decoder {
     v[1] = _mm512_permutex2var_ps(even, high, v[1]);
   }
 };
+
 #if defined(__AVX512VNNI__)
 
 // Groups of 4 k: unsigned weights (w + 128) times signed x, corrected by -128 * sum(x).
@@ -138,8 +139,9 @@ struct IntDecoder {
                                  _mm512_broadcast_i32x4(halves_exchanged));
   }
   static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_dpbusd_epi32(acc, w, x); }
-  // Written out, for GCC does not know the instruction's own broadcast (see VectorSet::kBroadcastsInside).
-  static __m512i dot_broadcast(__m512i acc, __m512i w, const std::int32_t* x) {
+  // dot with x broadcast. Written out, for GCC does not know the instruction's own broadcast (see
+  // VectorSet::kBroadcastsInside).
+  static __m512i dot_inside(__m512i acc, __m512i w, const std::int32_t* x) {
     asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*x));
     return acc;
   }
@@ -163,9 +165,6 @@ struct IntDecoder {
     out[1] = _mm512_cvtepi8_epi16(_mm256_permute2x128_si256(low, high, 0x31));
   }
   static __m512i dot(__m512i acc, __m512i w, __m512i x) { return _mm512_add_epi32(acc, _mm512_madd_epi16(w, x)); }
-  static __m512i dot_broadcast(__m512i acc, __m512i w, const std::int32_t* x) {
-    return dot(acc, w, VectorSet::broadcast(x));
-  }
 };
 
 #endif

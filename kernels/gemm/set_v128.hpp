@@ -138,9 +138,6 @@ struct IntDecoder {
     out[2] = vreinterpretq_s32_u16(vzip1q_u16(high01, high23));
     out[3] = vreinterpretq_s32_u16(vzip2q_u16(high01, high23));
   }
-  static int32x4_t dot_broadcast(int32x4_t acc, int32x4_t w, const std::int32_t* x) {
-    return dot(acc, w, VectorSet::broadcast(x));
-  }
   static int32x4_t dot(int32x4_t acc, int32x4_t w, int32x4_t x) {
     return vdotq_s32(acc, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(x));
   }
@@ -162,9 +159,6 @@ struct IntDecoder {
     out[0] = vreinterpretq_s32_s16(vzip1q_s16(row0, row1));
     out[1] = vreinterpretq_s32_s16(vzip2q_s16(row0, row1));
   }
-  static int32x4_t dot_broadcast(int32x4_t acc, int32x4_t w, const std::int32_t* x) {
-    return dot(acc, w, VectorSet::broadcast(x));
-  }
   static int32x4_t dot(int32x4_t acc, int32x4_t w, int32x4_t x) {
     const int16x8_t a = vreinterpretq_s16_s32(w);
     const int16x8_t b = vreinterpretq_s16_s32(x);
@@ -180,9 +174,6 @@ struct IntDecoder {
     out[1] = _mm_cvtepi8_epi16(_mm_srli_si128(pairs, 8));
   }
   static __m128i dot(__m128i acc, __m128i w, __m128i x) { return _mm_add_epi32(acc, _mm_madd_epi16(w, x)); }
-  static __m128i dot_broadcast(__m128i acc, __m128i w, const std::int32_t* x) {
-    return dot(acc, w, VectorSet::broadcast(x));
-  }
 #endif
 };
 

@@ -1,4 +1,5 @@
 // The number types that the tree offers to programs give the codes that the operators read.
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
