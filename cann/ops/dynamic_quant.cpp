@@ -1,7 +1,9 @@
 // aclnnDynamicQuant: each row of x, widened to float32 and multiplied by smooth, gets the scale amax/127 and int8
 // codes, by the arithmetic of the emulated device (numerics.md 5.2).
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "cann/meta/buffer_pool.hpp"
 #include "cann/meta/executor.hpp"
@@ -46,6 +48,15 @@ class DynamicQuantOperation final : public Operation {
     }
     auto* codes = static_cast<std::int8_t*>(launch.data[2]);
     auto* scale = static_cast<float*>(launch.data[3]);
+    // Outputs may overlap one another, too.
+    std::vector<std::int8_t> codes_apart;
+    std::vector<float> scale_apart;
+    if (!inputs.text().empty()) {
+      codes_apart.resize(static_cast<std::size_t>(rows_) * width);
+      scale_apart.resize(static_cast<std::size_t>(rows_));
+      codes = codes_apart.data();
+      scale = scale_apart.data();
+    }
     auto* row = reinterpret_cast<float*>(row_.data());
     for (std::int64_t r = 0; r < rows_; ++r) {
       decode(x_.dtype, x + static_cast<std::size_t>(r) * width * element_size(x_.dtype), width, row);
@@ -54,6 +65,10 @@ class DynamicQuantOperation final : public Operation {
                              {TensorDesc::dense(DType::int8, {1, width_}), codes + r * width_},
                              {TensorDesc::dense(DType::float32, {1}), scale + r});
       if (!status.ok()) return refused(message(status), error);
+    }
+    if (!codes_apart.empty()) {
+      std::memcpy(launch.data[2], codes, codes_apart.size());
+      std::memcpy(launch.data[3], scale, scale_apart.size() * sizeof(float));
     }
     return ACL_SUCCESS;
   }
