@@ -93,9 +93,6 @@ std::string refusal(const TensorDesc& x, const TensorDesc& smooth, const TensorD
   if (y.dtype != DType::int8) return "yOut must be INT8, is " + y.to_string();
   if (scale.dtype != DType::float32) return "scaleOut must be FLOAT, is " + scale.to_string();
   const auto rank = static_cast<std::size_t>(x.rank);
-  if (std::any_of(x.shape.begin(), x.shape.begin() + rank, [](std::int64_t dim) { return dim < 0; })) {
-    return "x has a negative dimension, is " + x.to_string();
-  }
   if (y.rank != x.rank || y.shape != x.shape) return "yOut must have the shape of x, is " + y.to_string();
   if (scale.rank != x.rank - 1 || !std::equal(x.shape.begin(), x.shape.begin() + rank - 1, scale.shape.begin())) {
     return "scaleOut must have the shape of x without its last dimension, is " + scale.to_string();
@@ -125,7 +122,10 @@ aclnnStatus dynamic_quant_phase_one(const Site& site, const aclTensor* x, const 
       if (const int status = check_tensor(site, kNames[i], tensors[i])) return status;
       descs[i] = describe_tensor(tensors[i]);
     }
-    const std::string wrong = refusal(descs[0], descs[1], descs[2], descs[3]);
+    std::string wrong = refusal(descs[0], descs[1], descs[2], descs[3]);
+    if (wrong.empty() && uncountable(*x)) {
+      wrong = "x has a negative dimension, or too many elements to count, is " + descs[0].to_string();
+    }
     if (!wrong.empty()) return refuse(site, ACLNN_ERR_PARAM_INVALID, wrong);
     for (std::size_t i = 0; i < 2; ++i) {
       const std::string strides = refuse_strides(kNames[i], descs[i]);
