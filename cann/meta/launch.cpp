@@ -68,7 +68,7 @@ int run_launch(Task& task) {
     try {
       status = launch.executor->operation->run(launch, task.error);
     } catch (const std::bad_alloc&) {
-      task.error = "the host has no memory for what the operator keeps apart";
+      task.plain_error = "the host has no memory for what the operator keeps apart";
       status = ACL_ERROR_RT_AICORE_EXCEPTION;
     }
   }

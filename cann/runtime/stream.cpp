@@ -51,6 +51,7 @@ std::unique_lock<std::mutex> Stream::begin(Task*& slot) {
   slot = &ring_[(queued_ + 1) % kSlots];
   slot->pin_count = 0;
   slot->error.clear();
+  slot->plain_error = nullptr;
   return producer;
 }
 
@@ -83,8 +84,13 @@ int Stream::take_error(std::string& text) {
   if (foreign()) return 0;
   const std::lock_guard lock(mutex_);
   const int error = error_;
-  text = std::move(error_text_);
+  if (plain_error_ != nullptr) {
+    text = plain_error_;
+  } else {
+    text = std::move(error_text_);
+  }
   error_text_.clear();
+  plain_error_ = nullptr;
   error_ = 0;
   return error;
 }
@@ -115,7 +121,9 @@ void Stream::work() {
     lock.lock();
     if (status != 0 && error_ == 0) {
       error_ = status;
-      error_text_ = task.error;
+      // Nothing may throw here: it would end the process.
+      error_text_ = std::move(task.error);
+      plain_error_ = task.plain_error;
     }
     ++completed_;
     changed_.notify_all();
