@@ -85,6 +85,7 @@ TEST_CASE("work on a stream runs in order, and later than the call") {
   REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
   CHECK(status == ACL_STREAM_STATUS_NOT_READY);
   CHECK(aclrtSynchronizeStreamWithTimeout(device.stream, 1) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  CHECK(aclrtSynchronizeStreamWithTimeout(device.stream, -2) == ACL_ERROR_RT_PARAM_INVALID);
   gate.open();
   REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
   REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
