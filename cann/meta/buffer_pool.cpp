@@ -29,6 +29,8 @@ Shelf& shelf() {
 
 }  // namespace
 
+std::mutex& buffer_mutex() { return shelf().mutex; }
+
 Buffer::Buffer(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   {

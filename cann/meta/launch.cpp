@@ -98,6 +98,10 @@ int check_call(const Site& site, const char* family, const void* workspace, std:
            "the executor was used up by its phase two, or destroyed (aclSetAclOpExecutorRepeatable makes it last)");
     return ACLNN_ERR_PARAM_INVALID;
   }
+  if (executor->queued > 0 && executor->queued_in != fork_count()) {
+    report(Finding::invalid_handle, site, "the executor was queued in the parent process when it forked");
+    return ACLNN_ERR_PARAM_INVALID;
+  }
   if (workspace_bytes > 0 && workspace == nullptr) {
     return refuse(site, ACLNN_ERR_PARAM_NULLPTR,
                   "workspace is null, workspaceSize is " + std::to_string(workspace_bytes));
@@ -164,6 +168,7 @@ aclnnStatus launch(const Site& site, const char* family, void* workspace, std::u
     task.site = site;
     executor->spent = !executor->repeatable;
     ++executor->queued;
+    executor->queued_in = fork_count();
     take_hold(runtime, queue.stream(), task, uses);
     queue.commit();
     return ACLNN_SUCCESS;

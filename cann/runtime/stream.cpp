@@ -11,7 +11,6 @@
 namespace mla_prolog::cann {
 namespace {
 
-/// Between this process and the one that loaded the library.
 std::atomic<std::uint32_t> forks{0};
 [[maybe_unused]] const int counting = pthread_atfork(nullptr, nullptr, [] { ++forks; });
 
@@ -31,6 +30,8 @@ Stream::~Stream() {
   wake_callbacks();
   stop();
 }
+
+std::uint32_t fork_count() { return forks; }
 
 bool Stream::foreign() const { return forks_ != forks; }
 

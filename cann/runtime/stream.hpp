@@ -122,6 +122,9 @@ class Stream {
   std::thread worker_;
 };
 
+/// Forks between this process and the one that loaded the library.
+std::uint32_t fork_count();
+
 /// Makes callbacks that wait to be served look at their stream again. Runtime::mutex must not be held.
 void wake_callbacks();
 
