@@ -17,6 +17,9 @@ struct Block {
 };
 
 struct Shelf {
+  /// Buffers are given back where nothing may throw.
+  Shelf() { blocks.reserve(kKept + 1); }
+
   std::mutex mutex;
   std::vector<Block> blocks;
 };
