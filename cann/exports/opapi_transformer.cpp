@@ -24,12 +24,12 @@ aclnnStatus aclnnMlaPrologV3WeightNzGetWorkspaceSize(
     double kcScale, const aclTensor* queryOut, const aclTensor* queryRopeOut,
     const aclTensor* dequantScaleQNopeOutOptional, const aclTensor* queryNormOutOptional,
     const aclTensor* dequantScaleQNormOutOptional, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call(ApiVersion::v3, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
-                          rmsnormGammaCkv, ropeSin, ropeCos, kvCacheRef, krCacheRef, cacheIndexOptional,
-                          dequantScaleXOptional, dequantScaleWDqOptional, dequantScaleWUqQrOptional,
-                          dequantScaleWDkvKrOptional, quantScaleCkvOptional, quantScaleCkrOptional,
-                          smoothScalesCqOptional, actualSeqLenOptional, kNopeClipAlphaOptional, queryOut, queryRopeOut,
-                          dequantScaleQNopeOutOptional, queryNormOutOptional, dequantScaleQNormOutOptional);
+  auto call = api::MlaPrologCall::of<ApiVersion::v3>(
+      tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq, rmsnormGammaCkv, ropeSin, ropeCos,
+      kvCacheRef, krCacheRef, cacheIndexOptional, dequantScaleXOptional, dequantScaleWDqOptional,
+      dequantScaleWUqQrOptional, dequantScaleWDkvKrOptional, quantScaleCkvOptional, quantScaleCkrOptional,
+      smoothScalesCqOptional, actualSeqLenOptional, kNopeClipAlphaOptional, queryOut, queryRopeOut,
+      dequantScaleQNopeOutOptional, queryNormOutOptional, dequantScaleQNormOutOptional);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;
@@ -59,11 +59,11 @@ aclnnStatus aclnnMlaPrologV2WeightNzGetWorkspaceSize(
     const aclTensor* smoothScalesCqOptional, double rmsnormEpsilonCq, double rmsnormEpsilonCkv, char* cacheModeOptional,
     const aclTensor* queryOut, const aclTensor* queryRopeOut, const aclTensor* dequantScaleQNopeOutOptional,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call(ApiVersion::v2, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
-                          rmsnormGammaCkv, ropeSin, ropeCos, cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional,
-                          dequantScaleWDqOptional, dequantScaleWUqQrOptional, dequantScaleWDkvKrOptional,
-                          quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut, queryRopeOut,
-                          dequantScaleQNopeOutOptional);
+  auto call = api::MlaPrologCall::of<ApiVersion::v2>(
+      tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq, rmsnormGammaCkv, ropeSin, ropeCos,
+      cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional, dequantScaleWDqOptional, dequantScaleWUqQrOptional,
+      dequantScaleWDkvKrOptional, quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut,
+      queryRopeOut, dequantScaleQNopeOutOptional);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;
@@ -84,10 +84,11 @@ aclnnStatus aclnnMlaPrologGetWorkspaceSize(
     const aclTensor* quantScaleCkvOptional, const aclTensor* quantScaleCkrOptional,
     const aclTensor* smoothScalesCqOptional, double rmsnormEpsilonCq, double rmsnormEpsilonCkv, char* cacheModeOptional,
     const aclTensor* queryOut, const aclTensor* queryRopeOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  api::MlaPrologCall call(ApiVersion::v1, tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq,
-                          rmsnormGammaCkv, ropeSin, ropeCos, cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional,
-                          dequantScaleWDqOptional, dequantScaleWUqQrOptional, dequantScaleWDkvKrOptional,
-                          quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut, queryRopeOut);
+  auto call = api::MlaPrologCall::of<ApiVersion::v1>(
+      tokenX, weightDq, weightUqQr, weightUk, weightDkvKr, rmsnormGammaCq, rmsnormGammaCkv, ropeSin, ropeCos,
+      cacheIndex, kvCacheRef, krCacheRef, dequantScaleXOptional, dequantScaleWDqOptional, dequantScaleWUqQrOptional,
+      dequantScaleWDkvKrOptional, quantScaleCkvOptional, quantScaleCkrOptional, smoothScalesCqOptional, queryOut,
+      queryRopeOut);
   call.epsilon_cq = rmsnormEpsilonCq;
   call.epsilon_ckv = rmsnormEpsilonCkv;
   call.cache_mode = cacheModeOptional;

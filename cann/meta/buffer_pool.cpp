@@ -17,6 +17,9 @@ struct Block {
 };
 
 struct Shelf {
+  /// Buffers are given back where nothing may throw.
+  Shelf() { blocks.reserve(kKept + 1); }
+
   std::mutex mutex;
   std::vector<Block> blocks;
 };
@@ -28,6 +31,8 @@ Shelf& shelf() {
 }
 
 }  // namespace
+
+std::mutex& buffer_mutex() { return shelf().mutex; }
 
 Buffer::Buffer(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;

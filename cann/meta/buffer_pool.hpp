@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <utility>
 
 namespace mla_prolog::cann {
@@ -36,5 +37,8 @@ class Buffer {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
+
+/// Guards the kept buffers; for a fork.
+std::mutex& buffer_mutex();
 
 }  // namespace mla_prolog::cann

@@ -67,6 +67,7 @@ struct aclOpExecutor {
   bool spent = false;      ///< its only launch is queued
   bool destroyed = false;  ///< ends when no launch is queued any more
   int queued = 0;
+  std::uint32_t queued_in = 0;  ///< fork_count() of the process that queued it last
 
   mla_prolog::cann::Operand& add(const mla_prolog::cann::Operand& operand) {
     return operands[operand_count++] = operand;

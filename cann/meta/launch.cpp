@@ -68,7 +68,7 @@ int run_launch(Task& task) {
     try {
       status = launch.executor->operation->run(launch, task.error);
     } catch (const std::bad_alloc&) {
-      task.error = "the host has no memory for what the operator keeps apart";
+      task.plain_error = "the host has no memory for what the operator keeps apart";
       status = ACL_ERROR_RT_AICORE_EXCEPTION;
     }
   }
@@ -96,6 +96,10 @@ int check_call(const Site& site, const char* family, const void* workspace, std:
   if (life == Life::destroyed || executor->spent || executor->destroyed) {
     report(Finding::executor_reused, site,
            "the executor was used up by its phase two, or destroyed (aclSetAclOpExecutorRepeatable makes it last)");
+    return ACLNN_ERR_PARAM_INVALID;
+  }
+  if (executor->queued > 0 && executor->queued_in != fork_count()) {
+    report(Finding::invalid_handle, site, "the executor was queued in the parent process when it forked");
     return ACLNN_ERR_PARAM_INVALID;
   }
   if (workspace_bytes > 0 && workspace == nullptr) {
@@ -164,6 +168,7 @@ aclnnStatus launch(const Site& site, const char* family, void* workspace, std::u
     task.site = site;
     executor->spent = !executor->repeatable;
     ++executor->queued;
+    executor->queued_in = fork_count();
     take_hold(runtime, queue.stream(), task, uses);
     queue.commit();
     return ACLNN_SUCCESS;

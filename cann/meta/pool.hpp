@@ -69,6 +69,9 @@ class Pool {
     return n;
   }
 
+  /// For a fork.
+  std::mutex& mutex() { return mutex_; }
+
   std::size_t live_count() const {
     const std::lock_guard lock(mutex_);
     return live_;

@@ -18,6 +18,7 @@ class ApartInputs {
 
   /// Whether the launch must fail; the text says why.
   bool refused() const { return refused_; }
+  /// Empty when nothing overlaps.
   const std::string& text() const { return text_; }
   const void* operator[](std::size_t operand) const { return data_[operand]; }
 

@@ -1,7 +1,9 @@
 // aclnnDynamicQuant: each row of x, widened to float32 and multiplied by smooth, gets the scale amax/127 and int8
 // codes, by the arithmetic of the emulated device (numerics.md 5.2).
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "cann/meta/buffer_pool.hpp"
 #include "cann/meta/executor.hpp"
@@ -46,6 +48,15 @@ class DynamicQuantOperation final : public Operation {
     }
     auto* codes = static_cast<std::int8_t*>(launch.data[2]);
     auto* scale = static_cast<float*>(launch.data[3]);
+    // Outputs may overlap one another, too.
+    std::vector<std::int8_t> codes_apart;
+    std::vector<float> scale_apart;
+    if (!inputs.text().empty()) {
+      codes_apart.resize(static_cast<std::size_t>(rows_) * width);
+      scale_apart.resize(static_cast<std::size_t>(rows_));
+      codes = codes_apart.data();
+      scale = scale_apart.data();
+    }
     auto* row = reinterpret_cast<float*>(row_.data());
     for (std::int64_t r = 0; r < rows_; ++r) {
       decode(x_.dtype, x + static_cast<std::size_t>(r) * width * element_size(x_.dtype), width, row);
@@ -54,6 +65,10 @@ class DynamicQuantOperation final : public Operation {
                              {TensorDesc::dense(DType::int8, {1, width_}), codes + r * width_},
                              {TensorDesc::dense(DType::float32, {1}), scale + r});
       if (!status.ok()) return refused(message(status), error);
+    }
+    if (!codes_apart.empty()) {
+      std::memcpy(launch.data[2], codes, codes_apart.size());
+      std::memcpy(launch.data[3], scale, scale_apart.size() * sizeof(float));
     }
     return ACL_SUCCESS;
   }
@@ -78,9 +93,6 @@ std::string refusal(const TensorDesc& x, const TensorDesc& smooth, const TensorD
   if (y.dtype != DType::int8) return "yOut must be INT8, is " + y.to_string();
   if (scale.dtype != DType::float32) return "scaleOut must be FLOAT, is " + scale.to_string();
   const auto rank = static_cast<std::size_t>(x.rank);
-  if (std::any_of(x.shape.begin(), x.shape.begin() + rank, [](std::int64_t dim) { return dim < 0; })) {
-    return "x has a negative dimension, is " + x.to_string();
-  }
   if (y.rank != x.rank || y.shape != x.shape) return "yOut must have the shape of x, is " + y.to_string();
   if (scale.rank != x.rank - 1 || !std::equal(x.shape.begin(), x.shape.begin() + rank - 1, scale.shape.begin())) {
     return "scaleOut must have the shape of x without its last dimension, is " + scale.to_string();
@@ -110,7 +122,10 @@ aclnnStatus dynamic_quant_phase_one(const Site& site, const aclTensor* x, const 
       if (const int status = check_tensor(site, kNames[i], tensors[i])) return status;
       descs[i] = describe_tensor(tensors[i]);
     }
-    const std::string wrong = refusal(descs[0], descs[1], descs[2], descs[3]);
+    std::string wrong = refusal(descs[0], descs[1], descs[2], descs[3]);
+    if (wrong.empty() && uncountable(*x)) {
+      wrong = "x has a negative dimension, or too many elements to count, is " + descs[0].to_string();
+    }
     if (!wrong.empty()) return refuse(site, ACLNN_ERR_PARAM_INVALID, wrong);
     for (std::size_t i = 0; i < 2; ++i) {
       const std::string strides = refuse_strides(kNames[i], descs[i]);

@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kFamily = "aclnnNpuFormatCast";
 constexpr std::int64_t kRows = 16;
-/// More than the bytes that one element takes when it is filled up to a fractal of its own.
-constexpr std::int64_t kMostPadding = 2048;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
@@ -82,13 +80,6 @@ class FormatCastOperation final : public Operation {
 };
 
 bool same_view(const aclTensor& a, const aclTensor& b) { return a.view_rank == b.view_rank && a.view == b.view; }
-
-/// Whether a size computed from the shape, filled up to whole groups, could not be held.
-bool uncountable(const aclTensor& tensor) {
-  const auto wrong = [](std::int64_t dim) { return dim < 0 || dim > INT64_MAX / kMostPadding; };
-  return std::any_of(tensor.view.begin(), tensor.view.begin() + tensor.view_rank, wrong) ||
-         describe_tensor(&tensor).numel() > INT64_MAX / kMostPadding;
-}
 
 /// The text of what is wrong with a cast, or empty.
 std::string refusal(const aclTensor& source, const aclTensor& destination) {

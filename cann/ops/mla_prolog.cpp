@@ -69,6 +69,9 @@ struct ParameterOrder {
   }
   constexpr std::span<const TensorId> span() const { return {ids.data(), count}; }
 };
+static_assert(ParameterOrder(ApiVersion::v1).count == api::tensor_count(ApiVersion::v1));
+static_assert(ParameterOrder(ApiVersion::v2).count == api::tensor_count(ApiVersion::v2));
+static_assert(ParameterOrder(ApiVersion::v3).count == api::tensor_count(ApiVersion::v3));
 
 std::span<const TensorId> parameter_order(ApiVersion version) {
   static constexpr std::array kOrders{ParameterOrder(ApiVersion::v1), ParameterOrder(ApiVersion::v2),
@@ -275,7 +278,7 @@ int refuse_version(const Site& site, ApiVersion version) {
 
 namespace api {
 
-MlaPrologCall::MlaPrologCall(ApiVersion of, std::initializer_list<const aclTensor*> in_order) : version(of) {
+MlaPrologCall::MlaPrologCall(ApiVersion of, std::span<const aclTensor* const> in_order) : version(of) {
   auto tensor = in_order.begin();
   for (const TensorId id : parameter_order(of)) (*this)[id] = *tensor++;
 }

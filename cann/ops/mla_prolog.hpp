@@ -2,8 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 
 #include "aclnn/acl_meta.h"
 #include "cann/runtime/checker.hpp"
@@ -11,13 +12,19 @@
 
 namespace mla_prolog::cann::api {
 
+/// How many tensors a version takes.
+constexpr std::size_t tensor_count(ApiVersion version) {
+  return version == ApiVersion::v3 ? kTensorCount : version == ApiVersion::v2 ? kTensorCount - 4 : kTensorCount - 5;
+}
+
 /// Arguments of a phase one, of whichever version.
 struct MlaPrologCall {
   /// All tensors in the order of the version's parameters.
-  template <typename... Tensors>
-  explicit MlaPrologCall(ApiVersion of, const Tensors*... in_order)
-      : MlaPrologCall(of, std::initializer_list<const aclTensor*>{in_order...}) {}
-  MlaPrologCall(ApiVersion of, std::initializer_list<const aclTensor*> in_order);
+  template <ApiVersion kVersion, typename... Tensors>
+  static MlaPrologCall of(const Tensors*... in_order) {
+    static_assert(sizeof...(in_order) == tensor_count(kVersion));
+    return {kVersion, std::array<const aclTensor*, sizeof...(in_order)>{in_order...}};
+  }
 
   ApiVersion version;
   std::array<const aclTensor*, kTensorCount> tensors{};  ///< by TensorId
@@ -36,6 +43,9 @@ struct MlaPrologCall {
 
   const aclTensor*& operator[](TensorId id) { return tensors[static_cast<std::size_t>(id)]; }
   const aclTensor* operator[](TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
+
+ private:
+  MlaPrologCall(ApiVersion of, std::span<const aclTensor* const> in_order);
 };
 
 aclnnStatus mla_prolog_phase_one(const Site& site, const MlaPrologCall& call, std::uint64_t* workspace_bytes,

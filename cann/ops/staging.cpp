@@ -1,6 +1,8 @@
 #include "cann/ops/staging.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 
 namespace mla_prolog::cann {
@@ -49,6 +51,15 @@ std::string refuse_strides(const char* name, const TensorDesc& view) {
            " dimensions and must be dense, has strides of its own";
   }
   return {};
+}
+
+bool uncountable(const aclTensor& tensor) {
+  // More than the bytes that one element takes when it is filled up to a fractal of its own.
+  constexpr std::int64_t kMostPadding = 2048;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kMostPadding;
+  const auto wrong = [](std::int64_t dim) { return dim < 0 || dim > kMost; };
+  return std::any_of(tensor.view.begin(), tensor.view.begin() + tensor.view_rank, wrong) ||
+         describe_tensor(&tensor).numel() > kMost;
 }
 
 void gather(const TensorDesc& view, const void* source, void* dense) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "cann/meta/objects.hpp"
 #include "mla_prolog/tensor.hpp"
 
 namespace mla_prolog::cann {
@@ -14,6 +15,9 @@ TensorDesc densified(const TensorDesc& view);
 /// What makes a view's strides unusable ("tokenX has stride -4 ..."), or empty. A dimension of at most one element has
 /// no stride that matters, nor has a view without elements.
 std::string refuse_strides(const char* name, const TensorDesc& view);
+
+/// Whether a size computed from the view's shape, filled up to whole groups, could not be held.
+bool uncountable(const aclTensor& tensor);
 
 void gather(const TensorDesc& view, const void* source, void* dense);
 void scatter(const TensorDesc& view, const void* dense, void* destination);

@@ -156,6 +156,8 @@ void report_now() {
   if (settings().check_exit) report_and_end();
 }
 
+std::mutex& journal_mutex() { return journal().mutex; }
+
 std::uint64_t finding_count() { return journal().count.load(); }
 
 std::string describe_code(const void* caller) {

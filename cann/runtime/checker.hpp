@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace mla_prolog::cann {
@@ -53,6 +54,9 @@ void report_now();
 
 /// What lets queued work end before the report at exit; called once the runtime exists.
 void drain_before_report(void (*drain)());
+
+/// Guards the findings; for a fork.
+std::mutex& journal_mutex();
 
 /// Findings so far.
 std::uint64_t finding_count();

@@ -163,10 +163,37 @@ int free_memory(const Site& site, void* pointer, Allocation::Kind kind) {
   return ACL_SUCCESS;
 }
 
+/// 0, or the status for a configuration that asks for what does not exist, or not here.
+int check_attributes(const Site& site, const aclrtMallocConfig& config) {
+  if (config.numAttrs > 0 && config.attrs == nullptr) {
+    return refuse(site, ACL_ERROR_INVALID_PARAM, "cfg->attrs is null");
+  }
+  for (std::size_t i = 0; i < config.numAttrs; ++i) {
+    // A number: programs make up some that the enumeration cannot hold.
+    std::int32_t kind = 0;
+    std::memcpy(&kind, &config.attrs[i].attr, sizeof kind);
+    switch (kind) {
+      case ACL_RT_MEM_ATTR_MODULE_ID:
+      case ACL_RT_MEM_ATTR_DEVICE_ID:
+        break;
+      case ACL_RT_MEM_ATTR_VA_FLAG:
+        if (config.attrs[i].value.vaFlag == 0) break;
+        return refuse(site, ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                      "cfg->attrs[" + std::to_string(i) +
+                          "] asks for one address on host and device (ACL_RT_MEM_ATTR_VA_FLAG), which is not emulated");
+      default:
+        return refuse(site, ACL_ERROR_INVALID_PARAM,
+                      "cfg->attrs[" + std::to_string(i) + "].attr is " + std::to_string(kind) +
+                          ", which is no aclrtMallocAttrType that can be set");
+    }
+  }
+  return ACL_SUCCESS;
+}
+
 int allocate(const Site& site, void** pointer, std::size_t bytes, const aclrtMallocConfig* config,
              Allocation::Kind kind) {
-  if (config != nullptr && config->attrs == nullptr && config->numAttrs > 0) {
-    return refuse(site, ACL_ERROR_INVALID_PARAM, "cfg->attrs is null");
+  if (config != nullptr) {
+    if (const int status = check_attributes(site, *config)) return status;
   }
   if (pointer == nullptr) return refuse(site, ACL_ERROR_INVALID_PARAM, "the result pointer is null");
   if (bytes == 0) return refuse(site, ACL_ERROR_INVALID_PARAM, "size is 0");

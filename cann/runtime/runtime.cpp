@@ -1,8 +1,7 @@
 #include "cann/runtime/runtime.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -38,18 +37,21 @@ void drain_streams() {
   }
 }
 
+std::atomic<Runtime*> existing_runtime{nullptr};
+
 }  // namespace
 
 Runtime& Runtime::instance() {
   static Runtime* const runtime = [] {
     drain_before_report(drain_streams);
-    // Another thread must not hold the lock at a fork: the child would wait for it for ever.
-    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
-                   [] { instance().mutex.unlock(); });
-    return new Runtime;
+    auto* const made = new Runtime;
+    existing_runtime = made;
+    return made;
   }();
   return *runtime;
 }
+
+Runtime* Runtime::existing() { return existing_runtime; }
 
 int refuse(const Site& site, int status, const std::string& text) {
   set_error_message(std::string(site.function) + " returned " + std::to_string(status) + ": " + text);

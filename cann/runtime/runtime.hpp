@@ -105,6 +105,8 @@ struct StreamEntry {
 struct Runtime {
   /// Never destroyed: workers may outlive main.
   static Runtime& instance();
+  /// Null before the first call.
+  static Runtime* existing();
 
   Runtime() : memory(settings().device_memory), devices(settings().device_count) {}
 

@@ -11,7 +11,6 @@
 namespace mla_prolog::cann {
 namespace {
 
-/// Between this process and the one that loaded the library.
 std::atomic<std::uint32_t> forks{0};
 [[maybe_unused]] const int counting = pthread_atfork(nullptr, nullptr, [] { ++forks; });
 
@@ -32,6 +31,8 @@ Stream::~Stream() {
   stop();
 }
 
+std::uint32_t fork_count() { return forks; }
+
 bool Stream::foreign() const { return forks_ != forks; }
 
 void Stream::start() {
@@ -51,6 +52,7 @@ std::unique_lock<std::mutex> Stream::begin(Task*& slot) {
   slot = &ring_[(queued_ + 1) % kSlots];
   slot->pin_count = 0;
   slot->error.clear();
+  slot->plain_error = nullptr;
   return producer;
 }
 
@@ -83,8 +85,13 @@ int Stream::take_error(std::string& text) {
   if (foreign()) return 0;
   const std::lock_guard lock(mutex_);
   const int error = error_;
-  text = std::move(error_text_);
+  if (plain_error_ != nullptr) {
+    text = plain_error_;
+  } else {
+    text = std::move(error_text_);
+  }
   error_text_.clear();
+  plain_error_ = nullptr;
   error_ = 0;
   return error;
 }
@@ -115,7 +122,9 @@ void Stream::work() {
     lock.lock();
     if (status != 0 && error_ == 0) {
       error_ = status;
-      error_text_ = task.error;
+      // Nothing may throw here: it would end the process.
+      error_text_ = std::move(task.error);
+      plain_error_ = task.plain_error;
     }
     ++completed_;
     changed_.notify_all();

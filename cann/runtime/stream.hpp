@@ -34,8 +34,9 @@ struct Task {
   Site site;
   std::array<Allocation*, kMaxPins> pins{};
   std::size_t pin_count = 0;
-  std::string error;            ///< text of a failure
-  std::shared_ptr<void> owner;  ///< whatever must outlive the work
+  std::string error;                  ///< text of a failure
+  const char* plain_error = nullptr;  ///< instead, where memory for a text may be what is missing
+  std::shared_ptr<void> owner;        ///< whatever must outlive the work
   alignas(16) std::array<std::byte, kPayloadBytes> payload{};
 
   template <typename T>
@@ -116,9 +117,13 @@ class Stream {
   std::uint64_t completed_;  ///< last number done
   int error_ = 0;
   std::string error_text_;
+  const char* plain_error_ = nullptr;  ///< instead of it
   bool stopping_ = false;
   std::thread worker_;
 };
+
+/// Forks between this process and the one that loaded the library.
+std::uint32_t fork_count();
 
 /// Makes callbacks that wait to be served look at their stream again. Runtime::mutex must not be held.
 void wake_callbacks();

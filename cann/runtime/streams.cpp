@@ -151,6 +151,7 @@ aclError destroy_stream(const Site& site, aclrtStream handle, bool force) noexce
 
 aclError synchronize_stream(const Site& site, aclrtStream handle, std::int32_t timeout_ms) noexcept {
   return guarded([&]() -> int {
+    if (timeout_ms < -1) return refuse(site, ACL_ERROR_RT_PARAM_INVALID, "timeout is " + std::to_string(timeout_ms));
     if (const int status = require_init(site)) return status;
     int status = ACL_SUCCESS;
     const auto stream = find_stream(site, handle, status);

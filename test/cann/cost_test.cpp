@@ -1,8 +1,12 @@
 // Phase two and the wait for it allocate nothing, in the caller's thread or in the stream's.
+#include <cstring>
+
+#include "aclnnop/aclnn_dynamic_quant.h"
 #include "test/cann/device.hpp"
 #include "test/cann/small_op.hpp"
 #include "test/catch.hpp"
 #include "test/support/allocations.hpp"
+#include "test/support/sanitizers.hpp"
 
 using mla_prolog::test::allocations;
 
@@ -48,4 +52,39 @@ TEST_CASE("phase two of a problem without tokens allocates nothing") {
     REQUIRE(op.phase_one() == 0);
     CHECK(allocations_of_phase_two(op, device.stream) == 0);
   }
+}
+
+TEST_CASE("an operator that gets no memory fails, and the process goes on") {
+  if (MLA_PROLOG_TEST_ASAN || MLA_PROLOG_TEST_TSAN) MLA_PROLOG_SKIP("a sanitizer has its own allocation functions");
+  if (!mla_prolog::test::counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be refused with this C library");
+  const Device device;
+  void* memory = nullptr;
+  REQUIRE(aclrtMalloc(&memory, 512, ACL_MEM_MALLOC_HUGE_FIRST) == 0);
+  REQUIRE(aclrtMemset(memory, 512, 0, 512) == 0);
+  char* const scales = static_cast<char*>(memory) + 256;
+  const std::int64_t shape[] = {2, 64};
+  // Codes over what they are made from: that must be kept apart, and told.
+  aclTensor* x = aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, shape, 2, memory);
+  aclTensor* y = aclCreateTensor(shape, 2, ACL_INT8, nullptr, 0, ACL_FORMAT_ND, shape, 2, memory);
+  aclTensor* scale = aclCreateTensor(shape, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape, 1, scales);
+  std::uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  REQUIRE(aclnnDynamicQuantGetWorkspaceSize(x, nullptr, y, scale, &bytes, &executor) == 0);
+  void* workspace = nullptr;
+  REQUIRE(aclrtMalloc(&workspace, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0);
+  int launched = -1;
+  int done = -1;
+  {
+    const mla_prolog::test::RefusedAllocations refused;
+    launched = aclnnDynamicQuant(workspace, bytes, executor, device.stream);
+    done = aclrtSynchronizeStream(device.stream);
+  }
+  CHECK(launched == 0);
+  CHECK(done == ACL_ERROR_RT_AICORE_EXCEPTION);
+  const char* text = aclGetRecentErrMsg();
+  REQUIRE(text != nullptr);
+  CHECK(std::strstr(text, "the host has no memory") != nullptr);
+  for (aclTensor* tensor : {x, y, scale}) CHECK(aclDestroyTensor(tensor) == 0);
+  CHECK(aclrtFree(memory) == 0);
+  CHECK(aclrtFree(workspace) == 0);
 }

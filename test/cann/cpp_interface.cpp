@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "acl/acl.h"
@@ -68,6 +69,19 @@ void allocate(aclrtStream stream) {
   EXPECT(aclrtFreeHost(host) == ACL_SUCCESS);
   EXPECT(aclrtMalloc(&typed, 64, &broken) == ACL_ERROR_INVALID_PARAM);
   EXPECT(aclrtMallocHost(&host, 64, &broken) == ACL_ERROR_INVALID_PARAM);
+  attribute.value.vaFlag = 0;
+  attribute.attr = ACL_RT_MEM_ATTR_VA_FLAG;
+  EXPECT(aclrtMallocHost(&host, 64, &config) == ACL_SUCCESS);
+  EXPECT(aclrtFreeHost(host) == ACL_SUCCESS);
+  attribute.value.vaFlag = 1;
+  EXPECT(aclrtMallocHost(&host, 64, &config) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  EXPECT(aclrtMalloc(&typed, 64, &config) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  const int unknown = 77;
+  std::memcpy(&attribute.attr, &unknown, sizeof unknown);
+  EXPECT(aclrtMallocHost(&host, 64, &config) == ACL_ERROR_INVALID_PARAM);
+  EXPECT(aclrtMalloc(&typed, 64, &config) == ACL_ERROR_INVALID_PARAM);
+  const char* text = aclGetRecentErrMsg();
+  EXPECT(text != nullptr && std::strstr(text, "cfg->attrs[0].attr is 77") != nullptr);
   EXPECT(aclrtMalloc(&typed, 0) == ACL_ERROR_INVALID_PARAM);
   EXPECT(aclrtMalloc(static_cast<float**>(nullptr), 64) == ACL_ERROR_INVALID_PARAM);
 }

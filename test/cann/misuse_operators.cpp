@@ -1,5 +1,6 @@
 // Misuse of operators: their tensors, workspaces, executors, and when their results are there.
 #include <algorithm>
+#include <cstring>
 
 #include "aclnnop/aclnn_dynamic_quant.h"
 #include "aclnnop/aclnn_npu_format_cast.h"
@@ -167,16 +168,15 @@ int format_cast_overlap(bool wrong) {
   return host == expected ? 0 : -3;
 }
 
-/// A row of ones; the codes go where they are or to memory of their own.
-int quant_overlap(bool wrong) {
-  std::vector<uint16_t> host(2 * 64, 0x3F80);
-  const Memory x(256), y(128), scale(8);
-  copy_in(x.p, 256, host.data(), 256);
-  void* codes = wrong ? x.at(64) : y.p;
+/// Quantises two rows of ones to codes and scales that lie there, and checks the codes up to the first scale, if it
+/// lies among them, and the scales.
+int quantise_ones(void* x, char* codes, char* scale) {
+  const std::vector<uint16_t> host(2 * 64, 0x3F80);
+  copy_in(x, 256, host.data(), 256);
   const int64_t shape[] = {2, 64};
-  aclTensor* tensors[] = {aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, shape, 2, x.p),
+  aclTensor* tensors[] = {aclCreateTensor(shape, 2, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, shape, 2, x),
                           aclCreateTensor(shape, 2, ACL_INT8, nullptr, 0, ACL_FORMAT_ND, shape, 2, codes),
-                          aclCreateTensor(shape, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape, 1, scale.p)};
+                          aclCreateTensor(shape, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape, 1, scale)};
   uint64_t bytes = 0;
   aclOpExecutor* executor = nullptr;
   int status = aclnnDynamicQuantGetWorkspaceSize(tensors[0], nullptr, tensors[1], tensors[2], &bytes, &executor);
@@ -184,10 +184,27 @@ int quant_overlap(bool wrong) {
   if (status == 0) status = aclnnDynamicQuant(workspace.p, bytes, executor, stream);
   const int later = aclrtSynchronizeStream(stream);
   std::vector<signed char> result(128);
+  float scales[2] = {};
   aclrtMemcpy(result.data(), 128, codes, 128, ACL_MEMCPY_DEVICE_TO_HOST);
+  aclrtMemcpy(scales, sizeof scales, scale, sizeof scales, ACL_MEMCPY_DEVICE_TO_HOST);
   for (aclTensor* tensor : tensors) aclDestroyTensor(tensor);
   if (status != 0 || later != 0) return status != 0 ? status : later;
-  return result == std::vector<signed char>(128, 127) ? 0 : -3;
+  std::vector<signed char> expected(128, 127);
+  if (scale >= codes && scale < codes + 128) std::memcpy(expected.data() + (scale - codes), scales, sizeof scales);
+  if (result != expected) return -3;
+  return scales[0] == 1.0F / 127 && scales[1] == scales[0] ? 0 : -4;
+}
+
+int quant_overlap(bool wrong) {
+  const Memory x(256), y(128), scale(8);
+  // The first row's codes go over the second row.
+  return quantise_ones(x.p, wrong ? x.at(128) : y.at(0), scale.at(0));
+}
+
+int quant_outputs_overlap(bool wrong) {
+  const Memory x(256), y(128), scale(8);
+  // Over the second row's codes, which come later than the first row's scale when rows are written one by one.
+  return quantise_ones(x.p, y.at(0), wrong ? y.at(64) : scale.at(0));
 }
 
 int bad_index(bool wrong) {
@@ -344,6 +361,7 @@ std::vector<Misuse> of_operators() {
       {"workspace_overlap", "output-overlap", workspace_overlap},
       {"format_cast_overlap", "output-overlap", format_cast_overlap},
       {"quant_overlap", "output-overlap", quant_overlap},
+      {"quant_outputs_overlap", "output-overlap", quant_outputs_overlap},
       {"bad_index", "bad-index", bad_index},
       {"negative_stride", "bad-strides", negative_stride},
       {"negative_cache_stride", "bad-strides", negative_cache_stride},

@@ -160,7 +160,7 @@ TEST_CASE("what overlaps is computed as though it lay apart, checked or not") {
       CHECK(outcome.status == 0);
     }
   }
-  CHECK(overlaps == 6);
+  CHECK(overlaps == 7);
 }
 
 TEST_CASE("host code that dereferences a device address ends as it does with a device") {

@@ -85,6 +85,7 @@ TEST_CASE("work on a stream runs in order, and later than the call") {
   REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
   CHECK(status == ACL_STREAM_STATUS_NOT_READY);
   CHECK(aclrtSynchronizeStreamWithTimeout(device.stream, 1) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  CHECK(aclrtSynchronizeStreamWithTimeout(device.stream, -2) == ACL_ERROR_RT_PARAM_INVALID);
   gate.open();
   REQUIRE(aclrtSynchronizeStream(device.stream) == 0);
   REQUIRE(aclrtStreamQuery(device.stream, &status) == 0);
@@ -561,23 +562,31 @@ TEST_CASE("a forked child is told that its parent's streams are not its own, and
   REQUIRE(aclrtCreateEvent(&event) == 0);
   REQUIRE(aclrtMemsetAsync(memory.p, 1024, 1, 1024, nullptr) == 0);
   REQUIRE(aclrtSynchronizeStream(nullptr) == 0);
+  small_op::Op queued;
+  REQUIRE(queued.phase_one() == 0);
+  REQUIRE(aclSetAclOpExecutorRepeatable(queued.executor) == 0);
   Gate gate;
   gate.close(device.stream);
   REQUIRE(aclrtMemsetAsync(memory.p, 1024, 2, 1024, device.stream) == 0);
+  REQUIRE(queued.phase_two(device.stream) == 0);
   REQUIRE(aclrtRecordEvent(event, device.stream) == 0);
   // Locks and unlocks all the time.
   std::atomic<bool> stop{false};
   std::thread busy([&] {
     std::size_t free = 0;
     std::size_t total = 0;
+    const std::int64_t dim = 4;
     aclrtSetDevice(0);
     while (!stop) {
-      for (int i = 0; i < 100; ++i) aclrtGetMemInfo(ACL_HBM_MEM, &free, &total);
+      for (int i = 0; i < 100; ++i) {
+        aclrtGetMemInfo(ACL_HBM_MEM, &free, &total);
+        aclDestroyTensor(aclCreateTensor(&dim, 1, ACL_BF16, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr));
+      }
       std::this_thread::yield();
     }
     aclrtResetDevice(0);
   });
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -600,6 +609,7 @@ TEST_CASE("a forked child is told that its parent's streams are not its own, and
         expect(op.phase_one(), 0);
         expect(op.phase_two(stream), 0);
         expect(aclrtSynchronizeStream(stream), 0);
+        expect(queued.phase_two(stream), ACLNN_ERR_PARAM_INVALID);
         expect(own ? aclrtDestroyStream(stream) : 0, 0);
       }
       expect(aclrtResetDeviceForce(0), 0);
@@ -615,5 +625,6 @@ TEST_CASE("a forked child is told that its parent's streams are not its own, and
   busy.join();
   gate.open();
   CHECK(aclrtSynchronizeStream(device.stream) == 0);
+  CHECK(aclDestroyAclOpExecutor(queued.executor) == 0);
   CHECK(aclrtDestroyEvent(event) == 0);
 }

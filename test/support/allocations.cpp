@@ -13,6 +13,14 @@
 namespace {
 
 std::atomic<long> count{0};
+std::atomic<bool> refusing{false};
+thread_local bool spared = false;
+
+/// Counts; whether there shall be no memory.
+[[maybe_unused]] bool refuse() {
+  ++count;
+  return refusing && !spared;
+}
 
 }  // namespace
 
@@ -26,29 +34,17 @@ void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* old, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
-void* malloc(std::size_t size) {
-  ++count;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t number, std::size_t size) {
-  ++count;
-  return __libc_calloc(number, size);
-}
-void* realloc(void* old, std::size_t size) {
-  ++count;
-  return __libc_realloc(old, size);
-}
+void* malloc(std::size_t size) { return refuse() ? nullptr : __libc_malloc(size); }
+void* calloc(std::size_t number, std::size_t size) { return refuse() ? nullptr : __libc_calloc(number, size); }
+void* realloc(void* old, std::size_t size) { return refuse() ? nullptr : __libc_realloc(old, size); }
 void* memalign(std::size_t alignment, std::size_t size) {
-  ++count;
-  return __libc_memalign(alignment, size);
+  return refuse() ? nullptr : __libc_memalign(alignment, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++count;
-  return __libc_memalign(alignment, size);
+  return refuse() ? nullptr : __libc_memalign(alignment, size);
 }
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  ++count;
-  *out = __libc_memalign(alignment, size);
+  *out = refuse() ? nullptr : __libc_memalign(alignment, size);
   return *out == nullptr ? 12 /* ENOMEM */ : 0;
 }
 }
@@ -57,6 +53,12 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 namespace mla_prolog::test {
 
 long allocations() { return count; }
+
+RefusedAllocations::RefusedAllocations() {
+  spared = true;
+  refusing = true;
+}
+RefusedAllocations::~RefusedAllocations() { refusing = false; }
 
 bool counts_allocations() {
 #if MLA_PROLOG_TEST_SANITIZED

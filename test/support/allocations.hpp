@@ -10,4 +10,12 @@ long allocations();
 /// Whether they are counted: not with every C library.
 bool counts_allocations();
 
+/// For as long as it lives, threads other than this one get no memory. Not with a sanitizer.
+struct RefusedAllocations {
+  RefusedAllocations();
+  ~RefusedAllocations();
+  RefusedAllocations(const RefusedAllocations&) = delete;
+  RefusedAllocations& operator=(const RefusedAllocations&) = delete;
+};
+
 }  // namespace mla_prolog::test

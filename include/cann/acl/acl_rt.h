@@ -60,7 +60,7 @@ typedef enum aclrtMemAttr {
   ACL_MEM_P2P_HUGE1G
 } aclrtMemAttr;
 
-/* What an allocation can be given besides its size; accepted, without effect here. */
+/* What an allocation can be given besides its size; without effect here, except that a set VA flag is refused. */
 typedef enum {
   ACL_RT_MEM_ATTR_RSV = 0,
   ACL_RT_MEM_ATTR_MODULE_ID = 1,

@@ -33,6 +33,8 @@ std::int32_t device_number() {
 
 /// The most of CANN's text that is kept.
 constexpr std::size_t kTextBytes = 1000;
+/// The most different texts that are kept: they may hold times and process ids, so a loop would fill the memory.
+constexpr std::size_t kTexts = 1000;
 
 struct Failure {
   const char* function;
@@ -53,7 +55,8 @@ void require(const Library& library, int status, const char* function) {
   if (status != 0) fail(library, status, function);
 }
 
-/// "function (text)" for as long as the process lives, since a Status may be kept anywhere: one of each.
+/// "function (text)" for as long as the process lives, since a Status may be kept anywhere: one of each. The function
+/// alone when there are too many.
 const char* keep_text(const Failure& failure) noexcept {
   if (failure.text.empty()) return failure.function;
   static std::mutex mutex;
@@ -62,7 +65,9 @@ const char* keep_text(const Failure& failure) noexcept {
     const std::lock_guard lock(mutex);
     // Never destroyed: the last failure may be told at the end of the process.
     static auto* const kept = new std::set<std::string>;
-    return kept->insert(std::move(text)).first->c_str();
+    if (kept->size() < kTexts) return kept->insert(std::move(text)).first->c_str();
+    const auto known = kept->find(text);
+    return known == kept->end() ? failure.function : known->c_str();
   } catch (const std::bad_alloc&) {
     return failure.function;
   }
