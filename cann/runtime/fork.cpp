@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <array>
-#include <cstddef>
 #include <mutex>
 
 #include "cann/meta/buffer_pool.hpp"
@@ -16,20 +15,24 @@
 namespace mla_prolog::cann {
 namespace {
 
-constexpr std::size_t kLocks = 11;
-
 /// In the order in which they may be taken.
-std::array<std::mutex*, kLocks> locks() {
+auto locks() {
   Runtime* const runtime = Runtime::existing();
-  return {runtime == nullptr ? nullptr : &runtime->mutex, &Pool<aclTensorList>::instance().mutex(),
-          &Pool<aclScalarList>::instance().mutex(),       &Pool<aclTensor>::instance().mutex(),
-          &Pool<aclScalar>::instance().mutex(),           &Pool<aclIntArray>::instance().mutex(),
-          &Pool<aclFloatArray>::instance().mutex(),       &Pool<aclBoolArray>::instance().mutex(),
-          &Pool<aclOpExecutor>::instance().mutex(),       &buffer_mutex()};
+  return std::array{runtime == nullptr ? nullptr : &runtime->mutex,
+                    &Pool<aclTensorList>::instance().mutex(),
+                    &Pool<aclScalarList>::instance().mutex(),
+                    &Pool<aclTensor>::instance().mutex(),
+                    &Pool<aclScalar>::instance().mutex(),
+                    &Pool<aclIntArray>::instance().mutex(),
+                    &Pool<aclFloatArray>::instance().mutex(),
+                    &Pool<aclBoolArray>::instance().mutex(),
+                    &Pool<aclOpExecutor>::instance().mutex(),
+                    &buffer_mutex(),
+                    &journal_mutex()};
 }
 
 /// What prepare() has locked; written and read while it is.
-std::array<std::mutex*, kLocks> locked;
+decltype(locks()) locked;
 
 void prepare() {
   const auto all = locks();
