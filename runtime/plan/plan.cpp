@@ -11,6 +11,7 @@
 #include "runtime/cache/slots.hpp"
 #include "runtime/plan/plan_data.hpp"
 #include "runtime/plan/verbose.hpp"
+#include "runtime/scheduler/team.hpp"
 
 namespace mla_prolog {
 namespace {
@@ -122,6 +123,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     if (choice->device != nullptr) {
       data->device = std::make_unique<ascend::DeviceCall>(choice->device, problem, options.memory);
     } else {
+      initialise_runtime();
       data->executor = make_executor(*choice, data->layer, data->threads, options);
       if (data->executor->engines() != nullptr) data->backend = Backend::onednn;
       data->needs_prepared = choice->backend == Backend::onednn;

@@ -34,6 +34,12 @@ int available_threads() noexcept {
 #endif
 }
 
+void initialise_runtime() noexcept {
+#if defined(_OPENMP)
+  static_cast<void>(omp_get_max_threads());
+#endif
+}
+
 int team_size(int requested) noexcept {
 #if defined(_OPENMP)
   if (omp_in_parallel() != 0 || forked_child.load(std::memory_order_relaxed)) return 1;
