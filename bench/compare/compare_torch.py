@@ -120,6 +120,7 @@ def main():
     parser.add_argument("--json", help="write the report here")
     effort = parser.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # of torch, read when it is loaded, and of the operator
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch's tensors in huge pages, as the operator's
     if effort.isa == "avx2":  # all three are read when torch is loaded
         os.environ.update(ONEDNN_MAX_CPU_ISA="AVX2", ATEN_CPU_CAPABILITY="avx2", MKL_ENABLE_INSTRUCTIONS="AVX2")
     global torch_prolog

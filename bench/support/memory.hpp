@@ -1,4 +1,4 @@
-// Memory of a cache line's alignment.
+// Memory of a cache line's alignment, in huge pages where there are any, as a server would hold weights.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,17 @@
 #include <new>
 #include <span>
 
+#include "runtime/system/huge_pages.hpp"
+
 namespace mla_prolog::bench {
 
 class Memory {
  public:
   Memory() = default;
   explicit Memory(std::size_t bytes)
-      : size_(bytes), data_(static_cast<std::byte*>(::operator new (bytes + 1, std::align_val_t{64}))) {}
+      : size_(bytes), data_(static_cast<std::byte*>(::operator new (bytes + 1, std::align_val_t{64}))) {
+    advise_huge_pages(data_.get(), bytes);
+  }
 
   std::byte* data() const { return data_.get(); }
   std::size_t size() const { return size_; }

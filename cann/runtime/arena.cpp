@@ -7,6 +7,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "runtime/system/huge_pages.hpp"
+
 namespace mla_prolog::cann {
 namespace {
 
@@ -81,7 +83,7 @@ std::uintptr_t Arena::allocate(std::size_t bytes) {
     released_[address] = need;
     return 0;
   }
-  if (committed >= 2 * kHugePage) madvise(memory, committed, MADV_HUGEPAGE);
+  advise_huge_pages(memory, committed);
   std::memset(memory, kFreshByte, bytes);
   std::memset(static_cast<char*>(memory) + bytes, kGuardByte, committed - bytes);
   return address;

@@ -8,6 +8,8 @@
 #include <new>
 #include <span>
 
+#include "runtime/system/huge_pages.hpp"
+
 namespace mla_prolog::tools {
 
 class Buffer {
@@ -17,7 +19,9 @@ class Buffer {
   Buffer() = default;
   /// Content is indeterminate. Throws std::bad_alloc.
   explicit Buffer(std::size_t bytes)
-      : bytes_(bytes), data_(bytes == 0 ? nullptr : ::operator new (bytes, std::align_val_t{kAlignment})) {}
+      : bytes_(bytes), data_(bytes == 0 ? nullptr : ::operator new (bytes, std::align_val_t{kAlignment})) {
+    advise_huge_pages(data_.get(), bytes);
+  }
 
   static Buffer zeros(std::size_t bytes) {
     Buffer buffer(bytes);

@@ -6,6 +6,7 @@
 
 #include "runtime/backend/onednn/stages.hpp"
 #include "runtime/scheduler/team.hpp"
+#include "runtime/system/huge_pages.hpp"
 
 namespace mla_prolog::onednn {
 namespace {
@@ -95,6 +96,7 @@ std::shared_ptr<const PreparedMatrices> prepare_matrices(const Stages& stages, c
   for (const Source& source : sources) prepared->bytes += static_cast<std::size_t>(bytes_of(source));
   if (prepared->bytes == 0) return prepared;
   prepared->memory.reset(static_cast<std::byte*>(::operator new (prepared->bytes, std::align_val_t{64})));
+  advise_huge_pages(prepared->memory.get(), prepared->bytes);
   std::byte* next = prepared->memory.get();
   for (const Source& source : sources) {
     const Matmul* matmul = stages[source.stage].get();
