@@ -45,7 +45,9 @@ def machine(reports):
             if name in report["versions"]:
                 versions[name] = report["versions"][name]
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return f"{operator['cpu']}, {operator['threads']} threads; {named}; {operator['date']}."
+    pages = {"always": "huge pages", "madvise": "huge pages"}.get(operator["huge_pages"], "small pages")
+    return (f"{operator['cpu']}, {operator['threads']} threads, all large memory in {pages}; {named}; "
+            f"{operator['date']}.")
 
 
 def groups(cells):

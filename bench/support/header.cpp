@@ -33,6 +33,7 @@ nlohmann::ordered_json report_header(const std::string& program) {
   header["cpu"] = tools::cpu_name();
   header["date"] = today();
   header["threads"] = default_threads();
+  header["huge_pages"] = tools::huge_pages();
   header["last_level_cache_bytes"] = tools::last_level_cache_bytes();
   header["versions"] = {{"mla_prolog", version()}, {"compiler", compiler()}};
   return header;

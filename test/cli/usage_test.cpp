@@ -118,7 +118,8 @@ TEST_CASE("an instruction set that exists but not here is refused by name") {
 TEST_CASE("info tells version, processor, sets, backends and threads") {
   const CliResult text = cli({"info"});
   CHECK(text.code == 0);
-  for (const std::string part : {"mla-prolog ", "cpu: ", "chosen isa: ", "threads: ", "affinity: ", "backends:"}) {
+  for (const std::string part :
+       {"mla-prolog ", "cpu: ", "huge pages: ", "chosen isa: ", "threads: ", "affinity: ", "backends:"}) {
     CHECK(text.out.find(part) != std::string::npos);
   }
   const auto document = cli({"info", "--json"}).json();

@@ -51,6 +51,7 @@ nlohmann::ordered_json list_entry(std::string_view name, bool available, const s
 void print_text(const Choice& choice, const std::vector<int>& cpus) {
   std::cout << "mla-prolog " << version() << '\n';
   std::cout << "cpu: " << cpu_name() << '\n';
+  std::cout << "huge pages: " << (huge_pages().empty() ? "unknown" : huge_pages()) << '\n';
   std::cout << "instruction sets:\n";
   for (const IsaInfo& info : list_isas()) print_list_line("isa", to_string(info.isa), info.available, info.reason);
   std::cout << "chosen isa: " << choice.isa << '\n';
@@ -82,6 +83,7 @@ void print_document(const Choice& choice, const std::vector<int>& cpus) {
   print_json({{"command", "info"},
               {"version", version()},
               {"cpu", cpu_name()},
+              {"huge_pages", huge_pages()},
               {"isas", std::move(isas)},
               {"chosen_isa", choice.isa},
               {"threads", choice.threads},

@@ -74,4 +74,13 @@ std::size_t last_level_cache_bytes() {
   return largest;
 }
 
+std::string huge_pages() {
+  // All modes in one line, the one that holds in brackets.
+  std::ifstream stream("/sys/kernel/mm/transparent_hugepage/enabled");
+  for (std::string mode; stream >> mode;) {
+    if (mode.starts_with('[') && mode.ends_with(']')) return mode.substr(1, mode.size() - 2);
+  }
+  return {};
+}
+
 }  // namespace mla_prolog::tools
