@@ -24,7 +24,12 @@ std::string describe_overlap(const Launch& launch) {
 
 }  // namespace
 
-ApartInputs::ApartInputs(const Launch& launch) : text_(describe_overlap(launch)) {
+bool ApartInputs::refused(std::string& error) const {
+  if (refused_) error = std::string(family_) + ": " + text_;
+  return refused_;
+}
+
+ApartInputs::ApartInputs(const Launch& launch) : family_(launch.executor->family), text_(describe_overlap(launch)) {
   for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = launch.data[i];
   if (text_.empty()) return;
   refused_ = report(Finding::output_overlap, launch.site, text_);

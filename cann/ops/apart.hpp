@@ -16,8 +16,8 @@ class ApartInputs {
  public:
   explicit ApartInputs(const Launch& launch);
 
-  /// Whether the launch must fail; the text says why.
-  bool refused() const { return refused_; }
+  /// Whether the launch must fail; `error` is then why.
+  bool refused(std::string& error) const;
   /// Empty when nothing overlaps.
   const std::string& text() const { return text_; }
   const void* operator[](std::size_t operand) const { return data_[operand]; }
@@ -25,6 +25,7 @@ class ApartInputs {
  private:
   std::array<const void*, Launch::kMaxOperands> data_{};
   std::vector<std::vector<std::byte>> copies_;
+  const char* family_;
   std::string text_;
   bool refused_ = false;
 };

@@ -33,7 +33,7 @@ class DynamicQuantOperation final : public Operation {
 
   int run(const Launch& launch, std::string& error) override {
     const ApartInputs inputs(launch);
-    if (inputs.refused()) return refused(inputs.text(), error);
+    if (inputs.refused(error)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     const auto* x = static_cast<const std::byte*>(inputs[0]);
     if (dense_.size() > 0) {
       gather(x_, x, dense_.data());
@@ -64,7 +64,10 @@ class DynamicQuantOperation final : public Operation {
           quantize_per_token({TensorDesc::dense(DType::float32, {1, width_}), row}, smooth, device_profile(),
                              {TensorDesc::dense(DType::int8, {1, width_}), codes + r * width_},
                              {TensorDesc::dense(DType::float32, {1}), scale + r});
-      if (!status.ok()) return refused(message(status), error);
+      if (!status.ok()) {
+        error = std::string(kFamily) + ": " + message(status);
+        return ACL_ERROR_RT_AICORE_EXCEPTION;
+      }
     }
     if (!codes_apart.empty()) {
       std::memcpy(launch.data[2], codes, codes_apart.size());
@@ -74,11 +77,6 @@ class DynamicQuantOperation final : public Operation {
   }
 
  private:
-  static int refused(const std::string& why, std::string& error) {
-    error = std::string(kFamily) + ": " + why;
-    return ACL_ERROR_RT_AICORE_EXCEPTION;
-  }
-
   TensorDesc x_;
   std::int64_t width_;
   std::int64_t rows_;

@@ -49,10 +49,7 @@ class FormatCastOperation final : public Operation {
 
   int run(const Launch& launch, std::string& error) override {
     const ApartInputs inputs(launch);
-    if (inputs.refused()) {
-      error = std::string(kFamily) + ": " + inputs.text();
-      return ACL_ERROR_RT_AICORE_EXCEPTION;
-    }
+    if (inputs.refused(error)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     const Matrices& m = matrices_;
     const auto* source = static_cast<const char*>(inputs[0]);
     auto* destination = static_cast<char*>(launch.data[1]);

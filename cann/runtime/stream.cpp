@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "cann/runtime/runtime.hpp"
@@ -13,6 +14,16 @@ namespace {
 
 std::atomic<std::uint32_t> forks{0};
 [[maybe_unused]] const int counting = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+
+// An exception out of the worker would end the process.
+int perform(Task& task) {
+  try {
+    return task.function(task);
+  } catch (const std::bad_alloc&) {
+    task.plain_error = "the host has no memory for the work of this stream";
+    return ACL_ERROR_RT_MEMORY_ALLOCATION;
+  }
+}
 
 }  // namespace
 
@@ -112,7 +123,7 @@ void Stream::work() {
     if (completed_ == queued_) return;
     Task& task = ring_[(completed_ + 1) % kSlots];
     lock.unlock();
-    const int status = task.function(task);
+    const int status = perform(task);
     task.owner.reset();
     if (task.pin_count > 0) {
       Runtime& runtime = Runtime::instance();

@@ -1,4 +1,6 @@
 // Phase two and the wait for it allocate nothing, in the caller's thread or in the stream's.
+#include <pthread.h>
+
 #include <cstring>
 
 #include "aclnnop/aclnn_dynamic_quant.h"
@@ -87,4 +89,32 @@ TEST_CASE("an operator that gets no memory fails, and the process goes on") {
   for (aclTensor* tensor : {x, y, scale}) CHECK(aclDestroyTensor(tensor) == 0);
   CHECK(aclrtFree(memory) == 0);
   CHECK(aclrtFree(workspace) == 0);
+}
+
+TEST_CASE("a stream that gets no memory for its work fails, and the process goes on") {
+  if (MLA_PROLOG_TEST_ASAN || MLA_PROLOG_TEST_TSAN) MLA_PROLOG_SKIP("a sanitizer has its own allocation functions");
+  if (!mla_prolog::test::counts_allocations()) MLA_PROLOG_SKIP("allocations cannot be refused with this C library");
+  const Device device;
+  const auto self = static_cast<std::uint64_t>(pthread_self());
+  REQUIRE(aclrtSubscribeReport(self, device.stream) == 0);
+  int calls = 0;
+  int done = -1;
+  {
+    // Nobody processes them meanwhile, so the list of those that wait must grow.
+    const mla_prolog::test::RefusedAllocations refused;
+    for (int i = 0; i < 200; ++i) {
+      aclrtLaunchCallback([](void* count) { ++*static_cast<int*>(count); }, &calls, ACL_CALLBACK_NO_BLOCK,
+                          device.stream);
+    }
+    done = aclrtSynchronizeStream(device.stream);
+  }
+  CHECK(done == ACL_ERROR_RT_MEMORY_ALLOCATION);
+  const char* text = aclGetRecentErrMsg();
+  REQUIRE(text != nullptr);
+  CHECK(std::strstr(text, "the host has no memory") != nullptr);
+  while (aclrtProcessReport(0) == 0) {
+  }
+  CHECK(calls < 200);
+  CHECK(aclrtUnSubscribeReport(self, device.stream) == 0);
+  CHECK(aclrtSynchronizeStream(device.stream) == 0);
 }
