@@ -12,7 +12,8 @@ namespace mla_prolog {
 // Size of the affinity mask; 1 without OpenMP.
 int available_threads() noexcept;
 
-// Has the OpenMP runtime initialise itself, which may allocate and read files: for planning, so that `run` does neither.
+// Has the OpenMP runtime initialise itself, which may allocate and read files: for planning, so that `run` does
+// neither.
 void initialise_runtime() noexcept;
 
 // How many of `requested` threads a team may have here and now: 1 inside a parallel region, and in a forked child,
