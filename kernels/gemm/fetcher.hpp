@@ -51,7 +51,7 @@ class Fetcher {
 
  private:
   static constexpr std::int64_t kLine = 64;
-  static constexpr std::int64_t kStreams = 4;
+  static constexpr std::int64_t kStreams = 8;
   static constexpr int kFraction = 16;
 
   static constexpr std::int64_t lines_of(std::int64_t bytes) { return (bytes + kLine - 1) / kLine; }
