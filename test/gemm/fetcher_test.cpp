@@ -51,15 +51,15 @@ TEST_CASE("a fetcher reads each line of FRACTAL_NZ panels once, the panels side 
   }
 }
 
-TEST_CASE("a fetcher reads each line of one panel, and of whole rows, once, in four streams") {
+TEST_CASE("a fetcher reads each line of one panel, and of whole rows, once, in eight streams") {
   const GemmPrefetch panel{memory.data(), 1536 * 32, 32, 1, 1536};
   const GemmPrefetch rows{memory.data(), 32, 1024, 32, 48};
   for (const GemmPrefetch& what : {panel, rows}) {
     for (const std::int64_t steps : {1, 5, 24, 5000}) {
       INFO(steps << " steps of " << what.panels << " panels");
       std::vector<std::ptrdiff_t> want;
-      for (std::ptrdiff_t line = 0; line < 768 / 4; ++line) {
-        for (std::ptrdiff_t stream = 0; stream < 4; ++stream) want.push_back(stream * 768 / 4 + line);
+      for (std::ptrdiff_t line = 0; line < 768 / 8; ++line) {
+        for (std::ptrdiff_t stream = 0; stream < 8; ++stream) want.push_back(stream * 768 / 8 + line);
       }
       CHECK(fetched_lines(what, steps, want.size()) == want);
     }
