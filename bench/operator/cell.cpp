@@ -31,6 +31,7 @@ Cell measure_cell(Subject& subject, ColdWeights& weights, const std::string& sce
             .threads = subject.plan().threads(),
             .work = work_of(layer)};
   const kernels::KernelSetChoice set = kernels::choose_kernel_set(cell.isa);
+  cell.bf16_pairs = set.set->gemm != set.set->gemm_without_pairs;
   const RowSteps row_steps(layer, *set.set, cell.threads, subject.tensors());
   std::vector<double> seconds, ideals, shares, firsts, row_shares;
   std::vector<Roofs> roofs;
@@ -78,6 +79,7 @@ nlohmann::ordered_json to_json(const Cell& cell) {
   json["engine"] = engine_name(cell.engine);
   json["threads"] = cell.threads;
   json["rounds"] = cell.rounds;
+  json["bf16_pairs"] = cell.bf16_pairs;
   json["median_seconds"] = cell.seconds;
   json["fastest_seconds"] = cell.fastest_seconds;
   json["roof_seconds"] = cell.roof_seconds;

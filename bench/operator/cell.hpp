@@ -21,6 +21,7 @@ struct Cell {
   Backend engine = Backend::automatic;
   int threads = 0;
   int rounds = 0;
+  bool bf16_pairs = false;  // the set uses the CPU's bf16 dot products, from some number of tokens on
   Work work;
   // Medians.
   double seconds = 0;

@@ -21,7 +21,7 @@ constexpr FeatureName kInstructionNames[] = {
     {CpuFeature::avx512dq, "AVX512DQ"}, {CpuFeature::avx512vl, "AVX512VL"},
     {CpuFeature::avx512cd, "AVX512CD"}, {CpuFeature::avx512_vnni, "AVX512_VNNI"},
     {CpuFeature::asimd, "ASIMD"},       {CpuFeature::asimddp, "ASIMDDP"},
-    {CpuFeature::f16c, "F16C"},
+    {CpuFeature::f16c, "F16C"},         {CpuFeature::avx512_bf16, "AVX512_BF16"},
 };
 
 constexpr FeatureName kRegisterNames[] = {
@@ -56,6 +56,10 @@ X86CpuState read_x86_state() noexcept {
     __cpuid_count(7, 0, eax, ebx, ecx, edx);
     state.leaf7_ebx = ebx;
     state.leaf7_ecx = ecx;
+    if (eax >= 1) {
+      __cpuid_count(7, 1, eax, ebx, ecx, edx);
+      state.leaf7_1_eax = eax;
+    }
   }
   return state;
 }
@@ -105,6 +109,7 @@ CpuFeatures decode_x86(const X86CpuState& state) noexcept {
     features.add(CpuFeature::avx512bw, bit(state.leaf7_ebx, 30));
     features.add(CpuFeature::avx512vl, bit(state.leaf7_ebx, 31));
     features.add(CpuFeature::avx512_vnni, bit(state.leaf7_ecx, 11));
+    features.add(CpuFeature::avx512_bf16, bit(state.leaf7_1_eax, 5));
   }
   // XMM and upper YMM; with those, the mask registers and both parts of ZMM.
   constexpr std::uint64_t kYmmState = 0x06;

@@ -24,6 +24,7 @@ enum class CpuFeature : std::uint32_t {
   asimd = 1u << 12,
   asimddp = 1u << 13,
   f16c = 1u << 14,
+  avx512_bf16 = 1u << 15,
 };
 
 class CpuFeatures {
@@ -56,6 +57,7 @@ struct X86CpuState {
   std::uint32_t leaf1_ecx = 0;
   std::uint32_t leaf7_ebx = 0;
   std::uint32_t leaf7_ecx = 0;
+  std::uint32_t leaf7_1_eax = 0;  // of subleaf 1; 0 where there is none
   std::uint64_t xcr0 = 0;
 };
 

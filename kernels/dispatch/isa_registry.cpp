@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/dispatch/built_isa_units.hpp"
+#include "kernels/gemm/gemm_kernels.hpp"
 #include "mla_prolog/system.hpp"
 
 namespace mla_prolog::kernels {
@@ -35,12 +36,15 @@ std::array<KernelSet, kSpecs.size()> make_sets() noexcept {
   std::array<KernelSet, kSpecs.size()> sets{};
   for (std::size_t i = 0; i < kSpecs.size(); ++i) {
     const Spec& spec = kSpecs[i];
-    sets[i] = {spec.isa, spec.name, nullptr, nullptr, spec.isa, spec.required};
+    sets[i] = {spec.isa, spec.name, nullptr, nullptr, nullptr, spec.isa, spec.required};
     if (spec.isa == Isa::scalar) sets[i].rows = &reference_row_kernels();
     for (const IsaUnit* unit : kBuiltIsaUnits) {
       if (unit == nullptr || unit->isa != spec.isa) continue;
       sets[i].rows = unit->rows != nullptr ? unit->rows : &reference_row_kernels();
-      sets[i].gemm = unit->gemm;
+      sets[i].gemm = sets[i].gemm_without_pairs = unit->gemm;
+      const bool has_pairs = unit->pairs != nullptr && unavailable_reason(sets[i], cpu_features()).empty() &&
+                             cpu_features().has(avx512_bf16);
+      if (has_pairs && unit->pairs->exact()) sets[i].gemm = &unit->pairs->kernels;
       sets[i].compiled_for = unit->compiled_for;
     }
   }

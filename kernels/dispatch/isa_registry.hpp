@@ -20,6 +20,8 @@ struct KernelSet {
   const char* name;         // as to_string(isa) and MLA_PROLOG_ISA spell it
   const RowKernels* rows;   // null only when the build lacks the set
   const GemmKernels* gemm;  // null: the reference matmuls
+  // What `gemm` would be on a CPU without bf16 dot products: the same where this one has none, or none that are exact.
+  const GemmKernels* gemm_without_pairs;
   // What the compiler flags of the set's own translation unit amount to: equal to `isa`, or the build is wired wrongly.
   Isa compiled_for;
   CpuFeatures required;

@@ -7,12 +7,14 @@
 namespace mla_prolog::kernels {
 
 struct GemmKernels;
+struct GemmPairs;
 
 struct IsaUnit {
-  Isa isa;                  // the set it is meant for
-  Isa compiled_for;         // the set its compiler flags amount to
-  const RowKernels* rows;   // null: the reference
-  const GemmKernels* gemm;  // null: the reference
+  Isa isa;                           // the set it is meant for
+  Isa compiled_for;                  // the set its compiler flags amount to
+  const RowKernels* rows;            // null: the reference
+  const GemmKernels* gemm;           // null: the reference
+  const GemmPairs* pairs = nullptr;  // null: none
 };
 
 namespace {

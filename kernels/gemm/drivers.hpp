@@ -29,6 +29,7 @@ constexpr GemmFunctions functions_of(std::int64_t packed_from) {
   functions.packed_group = kPanelTokens;
   functions.packed_columns = kBatchColumns<Type>;
   functions.packed_from = packed_from;
+  functions.packed_gain = 1.0;
   return functions;
 }
 

@@ -81,12 +81,21 @@ struct GemmFunctions {
   std::int64_t packed_columns;
   // From how many tokens on `packed` wins (measured).
   std::int64_t packed_from;
+  // How much faster `packed` multiplies than `in_place`.
+  double packed_gain;
 };
 
 struct GemmKernels {
   GemmFunctions types[kGemmTypes];
 
   constexpr const GemmFunctions& operator[](GemmType type) const { return types[static_cast<std::size_t>(type)]; }
+};
+
+// The same where the CPU has dot products of bf16 pairs, which `packed` uses.
+struct GemmPairs {
+  GemmKernels kernels;
+  // Whether this CPU computes them as bf16_pairs.hpp takes for granted. To be called where it has the instruction.
+  bool (*exact)();
 };
 
 }  // namespace mla_prolog::kernels

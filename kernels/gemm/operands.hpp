@@ -15,6 +15,7 @@ struct Bf16Type {
   using Decoder = Bf16Decoder;
   static constexpr bool kMx = false;
   static constexpr bool kInt = false;
+  static constexpr bool kPairs = false;
   static float value(const void* row, std::int64_t k) {
     return __builtin_bit_cast(float, std::uint32_t{static_cast<const std::uint16_t*>(row)[k]} << 16);
   }
@@ -46,6 +47,7 @@ constexpr std::int64_t max_of(std::int64_t a, std::int64_t b) { return a > b ? a
 template <typename Type>
 constexpr std::int64_t words_per_token(std::int64_t k) {
   if constexpr (Type::kInt) return k / kIntGroup + 1;
+  if constexpr (requires { requires Type::kPairs; }) return k + k / 2 + 1;  // bf16_pairs.hpp
   return Type::kMx ? k + k / kMxBlockLength : k;
 }
 

@@ -79,6 +79,7 @@ Cost CostModel::matmul(Operand operand, int threads, double tokens, double colum
     const double groups = std::ceil(tokens / static_cast<double>(functions.in_place_group));
     cost.compute_seconds = multiply + weights * groups * rates.decode_in_place;
   } else {
+    multiply /= functions.packed_gain;
     if (columns < kNarrow) multiply *= machine_.narrow_tile;
     cost.compute_seconds = multiply + weights * rates.decode_panel;
   }

@@ -15,7 +15,10 @@ constexpr std::int64_t kMaxLeftBytes = 1600 * 1024;
 constexpr std::int64_t kMaxBlockTokens = 512;
 
 std::int64_t max_block_tokens(const Layer& layer, const kernels::GemmKernels& kernels) {
-  const std::size_t row = kernels[cpu::gemm_type(layer.cq_operand)].x_bytes(1, layer.hcq);
+  // bf16 rows may be packed in two forms, of which a matmul reads one, at most as wide as float32.
+  const std::size_t row = layer.cq_operand == Operand::bf16
+                              ? static_cast<std::size_t>(layer.hcq) * sizeof(float)
+                              : kernels[cpu::gemm_type(layer.cq_operand)].x_bytes(1, layer.hcq);
   return std::clamp<std::int64_t>(kMaxLeftBytes / static_cast<std::int64_t>(row), 1, kMaxBlockTokens);
 }
 

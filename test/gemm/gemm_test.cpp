@@ -189,23 +189,39 @@ std::int64_t differences(const Case& c, const std::vector<std::uint32_t>& a, con
   return count;
 }
 
+// The tables of a set: where it uses the CPU's bf16 dot products, the one that does without, too.
+std::vector<const GemmKernels*> tables_of(const KernelSet& set) {
+  if (set.gemm == nullptr || !unavailable_reason(set, cpu_features()).empty()) return {};
+  if (set.gemm == set.gemm_without_pairs) return {set.gemm};
+  return {set.gemm, set.gemm_without_pairs};
+}
+
+std::vector<std::pair<const GemmKernels*, bool>> tables_and_paths(const KernelSet& set) {
+  std::vector<std::pair<const GemmKernels*, bool>> both;
+  for (const GemmKernels* table : tables_of(set)) {
+    for (const bool packed : {false, true}) both.emplace_back(table, packed);
+  }
+  return both;
+}
+
 void check_case(const Case& c) {
   const Operands operands = make_operands(c);
   const auto want = expected(c, operands);
   for (const KernelSet& set : kernel_sets()) {
-    if (set.gemm == nullptr || !unavailable_reason(set, cpu_features()).empty()) continue;
     // Without fma the bits agree only while no product leaves float32's normal range (contract.md section 2).
     if (set.isa == Isa::sse4_2 && c.type == GemmType::bf16 && c.data != Data::plain) continue;
-    const GemmFunctions& gemm = (*set.gemm)[c.type];
-    INFO(set.name << " " << name(c.type) << " T " << c.tokens << " K " << c.k << " N " << c.columns << " data "
-                  << static_cast<int>(c.data));
-    const std::int64_t groups[] = {1, std::max<std::int64_t>(1, gemm.in_place_group / 2), gemm.in_place_group};
-    for (const std::int64_t group : groups) {
-      INFO("in place, groups of " << group);
-      CHECK(differences(c, computed(c, operands, gemm, false, group), want) == 0);
+    for (const GemmKernels* table : tables_of(set)) {
+      const GemmFunctions& gemm = (*table)[c.type];
+      INFO(set.name << " " << name(c.type) << " T " << c.tokens << " K " << c.k << " N " << c.columns << " data "
+                    << static_cast<int>(c.data) << (table == set.gemm ? "" : " without pairs"));
+      const std::int64_t groups[] = {1, std::max<std::int64_t>(1, gemm.in_place_group / 2), gemm.in_place_group};
+      for (const std::int64_t group : groups) {
+        INFO("in place, groups of " << group);
+        CHECK(differences(c, computed(c, operands, gemm, false, group), want) == 0);
+      }
+      INFO("packed");
+      CHECK(differences(c, computed(c, operands, gemm, true, gemm.packed_group), want) == 0);
     }
-    INFO("packed");
-    CHECK(differences(c, computed(c, operands, gemm, true, gemm.packed_group), want) == 0);
   }
 }
 
@@ -255,9 +271,8 @@ TEST_CASE("row-major bf16 heads are multiplied where they lie") {
                        want.data() + t * kColumns);
       }
       for (const KernelSet& set : kernel_sets()) {
-        if (set.gemm == nullptr || !unavailable_reason(set, cpu_features()).empty()) continue;
-        const GemmFunctions& gemm = (*set.gemm)[GemmType::bf16];
-        for (const bool packed : {false, true}) {
+        for (const auto& [table, packed] : tables_and_paths(set)) {
+          const GemmFunctions& gemm = (*table)[GemmType::bf16];
           const std::int64_t group = packed ? gemm.packed_group : gemm.in_place_group;
           Room px(gemm.x_bytes(tokens, k));
           Room scratch(gemm.scratch_bytes(k));
@@ -281,6 +296,50 @@ TEST_CASE("row-major bf16 heads are multiplied where they lie") {
       }
     }
   }
+}
+
+// At the edges of what bf16 dot products do exactly: sums that are subnormal or overflow by a little, or just not.
+TEST_CASE("bf16 products near the ends of float32's range equal the reference") {
+  std::mt19937 random(11);
+  constexpr std::int64_t kTokens = 13, kColumns = 80, kK = 96;
+  for (const int exponents : {130, 138, 140, 141, 142, 143, 144, 150, 360, 366, 369, 370, 371, 372, 380}) {
+    for (const int x_exponent : {1, 2, 60, 127, 200, 254}) {
+      const int w_exponent = exponents - x_exponent;
+      if (w_exponent < 1 || w_exponent > 254) continue;
+      const Case c{GemmType::bf16, kTokens, kK, kColumns, Data::special};
+      const auto codes = [&](std::int64_t count, int exponent) {
+        std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count * 2));
+        for (std::int64_t i = 0; i < count; ++i) {
+          auto code = static_cast<std::uint16_t>((random() & 0x807F) | static_cast<unsigned>(exponent) << 7);
+          if (random() % 8 == 0) code &= 0x8000;
+          std::memcpy(&bytes[static_cast<std::size_t>(i) * 2], &code, 2);
+        }
+        return bytes;
+      };
+      const Operands operands{codes(kTokens * kK, x_exponent), codes(kK * kColumns, w_exponent), {}, {}};
+      const auto want = expected(c, operands);
+      for (const KernelSet& set : kernel_sets()) {
+        if (set.isa == Isa::sse4_2) continue;  // without fma (contract.md section 2)
+        for (const auto& [table, packed] : tables_and_paths(set)) {
+          const GemmFunctions& gemm = (*table)[GemmType::bf16];
+          INFO(set.name << " exponents " << x_exponent << " and " << w_exponent << (packed ? ", packed" : ", in place")
+                        << (table == set.gemm ? "" : ", without pairs"));
+          CHECK(differences(c, computed(c, operands, gemm, packed, packed ? gemm.packed_group : 1), want) == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("this host's bf16 dot products are used where they are exact") {
+  for (const KernelSet& set : kernel_sets()) {
+    if (set.isa != Isa::avx512_vnni || !unavailable_reason(set, cpu_features()).empty()) continue;
+    INFO("AVX512_BF16 " << cpu_features().has(CpuFeature::avx512_bf16));
+    if (!cpu_features().has(CpuFeature::avx512_bf16)) CHECK(set.gemm == set.gemm_without_pairs);
+    // Both vendors document the order of the two products; a CPU that keeps another one is refused, and worth a look.
+    if (cpu_features().has(CpuFeature::avx512_bf16)) CHECK(set.gemm != set.gemm_without_pairs);
+  }
+  SUCCEED();
 }
 
 TEST_CASE("at least one instruction set of this host has matmul kernels") {

@@ -16,6 +16,7 @@ constexpr std::uint32_t kF16c = bit(29);
 constexpr std::uint32_t kAvx2 = bit(5);
 constexpr std::uint32_t kAvx512 = bit(16) | bit(17) | bit(28) | bit(30) | bit(31);  // F, DQ, CD, BW, VL
 constexpr std::uint32_t kVnni = bit(11);
+constexpr std::uint32_t kBf16 = bit(5);
 
 // A server core of the AVX-512 generation with everything switched on.
 constexpr X86CpuState full_state() {
@@ -23,6 +24,7 @@ constexpr X86CpuState full_state() {
           .leaf1_ecx = kFma | kSse42 | kOsxsave | kAvx | kF16c,
           .leaf7_ebx = kAvx2 | kAvx512,
           .leaf7_ecx = kVnni,
+          .leaf7_1_eax = kBf16,
           .xcr0 = 0xE7};
 }
 
@@ -30,7 +32,7 @@ TEST_CASE("everything is found on a CPU that has everything", "[dispatch]") {
   const CpuFeatures features = decode_x86(full_state());
   using enum CpuFeature;
   REQUIRE(features == CpuFeatures(sse4_2, avx, avx2, fma, f16c, avx512f, avx512bw, avx512dq, avx512vl, avx512cd,
-                                  avx512_vnni, os_ymm, os_zmm));
+                                  avx512_vnni, avx512_bf16, os_ymm, os_zmm));
 }
 
 TEST_CASE("register state comes from XGETBV, not from CPUID", "[dispatch]") {
@@ -56,6 +58,7 @@ TEST_CASE("leaves beyond the highest are not read", "[dispatch]") {
   REQUIRE(decode_x86(state).has(CpuFeature::sse4_2));
   REQUIRE_FALSE(decode_x86(state).has(CpuFeature::avx2));
   REQUIRE_FALSE(decode_x86(state).has(CpuFeature::avx512_vnni));
+  REQUIRE_FALSE(decode_x86(state).has(CpuFeature::avx512_bf16));
   state.max_leaf = 0;
   REQUIRE(decode_x86(state).empty());
 }

@@ -125,7 +125,11 @@ class CpuExecutor final : public Executor {
     return {};
   }
 
-  std::string describe() const override { return schedule_.to_string() + engines_.describe(); }
+  std::string describe() const override {
+    const bool pairs = matmuls_.project.by_pairs() || matmuls_.query.by_pairs() || matmuls_.absorb.by_pairs();
+    return schedule_.to_string() + (pairs ? "  bf16 matmuls: the CPU's dot products of pairs\n" : "") +
+           engines_.describe();
+  }
   std::string engine_summary() const override { return engines_.summary(); }
   const onednn::Stages* engines() const noexcept override { return engines_.any() ? &engines_ : nullptr; }
   const Schedule* schedule() const noexcept override { return &schedule_; }

@@ -70,6 +70,8 @@ class MatmulPlan {
   std::int64_t chunk() const { return chunk_; }
   std::int64_t panel_columns() const { return panel_columns_; }
   bool packed() const { return packed_; }
+  // Whether multiply_native() uses the CPU's bf16 dot products (kernels/gemm/bf16_pairs.hpp).
+  bool by_pairs() const { return packed_ && functions_->packed_gain > 1.0; }
   std::int64_t group() const { return group_; }
   // Bytes of the packed left operand: of one span, and of all of k.
   std::size_t span_bytes() const { return left_bytes(span_); }
