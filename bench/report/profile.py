@@ -18,9 +18,9 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 # By symbol, the first that matches; None: not of the operator (generating data, preparing).
 PARTS = [
-    (r"(panel|in_place)(_int|_mx)?_tile", "tiles"),
+    (r"(panel|in_place)(_int|_mx|_pairs)?_tile", "tiles"),
     (r"kernels::.*(pack_x)", "packing of tokens"),
-    (r"kernels::.*(pack_units|pack_panels|packed<|in_place<|expand_scales)", "decoding of panels, scales"),
+    (r"kernels::.*(pack_units|pack_panels|pack_pairs|packed_pairs|packed<|in_place<|expand_scales)", "decoding of panels, scales"),
     (r"kernels::.*|mla_prolog::cpu::.*", "row steps and the rest"),
     (r"^0x|gomp|omp", "waiting for the other threads"),
     (r".*", None),
@@ -28,7 +28,7 @@ PARTS = [
 KINDS = [
     (r"prefetcht1", "fetching ahead"),
     (r"prefetch", "fetching nearer"),
-    (r"vfmadd|vpdpbusd|vpmaddwd|vpaddd|vmulps|vaddps", "multiplying"),
+    (r"vfmadd|vpdpbusd|vdpbf16ps|vpmaddwd|vpaddd|vmulps|vaddps", "multiplying"),
     (r"vmovdqu|vpmovzx|vpmovsx", "loading and widening weights"),
     (r"vbroadcast|vpbroadcast", "loading tokens"),
     (r"v(ps|px|pand|por|pt|perm|punpck|pblend|pcmp|cvt|pshuf|insert|extract)", "decoding"),
