@@ -41,9 +41,7 @@ inline bool exact_by_pairs(const ExponentRange& x, const ExponentRange& w) {
          x.most + w.most <= kFinite;
 }
 
-// Behind a token's float32 values: its pairs, and the range of its exponents.
-constexpr std::int64_t kRangeWords = 1;
-
+// A token's float32 values, its pairs, and the range of its exponents.
 struct Bf16PairsType : Bf16Type {
   static constexpr bool kPairs = true;
 };
@@ -62,11 +60,12 @@ inline void pack_x_pairs(const GemmX& x) {
         const std::uint32_t b = row[k + 1];
         out[k * tokens + t] = a << 16;
         out[(k + 1) * tokens + t] = b << 16;
+        if (x.in_place) continue;
         pairs[k / 2 * tokens + t] = a << 16 | b;
         range.add(row[k]);
         range.add(row[k + 1]);
       }
-      ranges[t] = range.least << 16 | range.most;
+      if (!x.in_place) ranges[t] = range.least << 16 | range.most;
     }
     out = ranges + kRangeWords * tokens;
   }
@@ -78,7 +77,7 @@ inline ExponentRange x_exponents(const GemmArgs& args) {
   const auto* x = static_cast<const std::uint32_t*>(args.x);
   for (std::int64_t first = 0; first < args.tokens; first += args.group) {
     const std::int64_t tokens = min_of(args.group, args.tokens - first);
-    const std::uint32_t* ranges = x + args.k * 3 / 2 * tokens;
+    const std::uint32_t* ranges = x + (words_per_token<Bf16PairsType>(args.k) - kRangeWords) * tokens;
     for (std::int64_t t = 0; t < tokens; ++t) range.add(ranges[t] >> 16, ranges[t] & 0xFFFFU);
     x = ranges + kRangeWords * tokens;
   }
@@ -137,7 +136,7 @@ inline ExponentRange pack_pairs(const std::uint8_t* weight, std::ptrdiff_t panel
 
 // `acc` and the products of w with the pair at x. Written out, for compilers know neither the instruction without a
 // flag for the whole unit nor its own broadcast.
-inline __m512 dot_pairs(__m512 acc, __m512i w, const std::uint32_t* x) {
+inline __m512 dot_pairs(__m512 acc, __m512i w, const std::int32_t* x) {
   asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*x));
   return acc;
 }
@@ -159,10 +158,10 @@ inline bool pairs_are_exact() {
     for (int pair = 0; pair < kPairs; ++pair) {
       alignas(64) std::uint32_t w[16];
       for (std::uint32_t& word : w) word = number() << 16 | number();
-      const std::uint32_t x = number() << 16 | number();
+      const auto x = static_cast<std::int32_t>(number() << 16 | number());
       const Int weights = _mm512_load_si512(w);
       by_pairs = dot_pairs(by_pairs, weights, &x);
-      const Int both = _mm512_set1_epi32(static_cast<int>(x));
+      const Int both = VectorSet::broadcast(&x);
       const Int odd = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
       by_fma = VectorSet::fma(_mm512_castsi512_ps(_mm512_and_si512(weights, odd)),
                               _mm512_castsi512_ps(_mm512_and_si512(both, odd)), by_fma);
@@ -174,95 +173,34 @@ inline bool pairs_are_exact() {
   return true;
 }
 
-template <int kVectors, int kTokens>
-void panel_pairs_tile(const Tile& tile) {
-  const auto* w = reinterpret_cast<const std::int32_t*>(tile.weight);
-  const auto* x = static_cast<const std::uint32_t*>(tile.x);
-  Float acc[kCount<kTokens>][kCount<kVectors>];
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::zero();
-  }
-  Fetcher fetcher = *tile.fetcher;
-  for (std::int64_t k = 0; k < tile.k; k += kFetchRows) {
-    fetcher.step();
-    for (std::int64_t i = 0; i < kFetchRows / 2; ++i) {
-      Int weight[kCount<kVectors>];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
-#pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) acc[t][v] = dot_pairs(acc[t][v], weight[v], x + t);
-      }
-      w += kVectors * kWidth;
-      x += kTokens;
-    }
-  }
-  *tile.fetcher = fetcher;
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      put(static_cast<float*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
-    }
-  }
-}
+struct PairsStep {
+  using Word = std::int32_t;
+  using Result = float;
+  using Vector = Int;
+  using Sum = Float;
+  static constexpr std::int64_t kRows = 2;
 
-template <int... kIndex>
-constexpr PanelTable make_pairs_table(std::integer_sequence<int, kIndex...>) {
-  PanelTable table{};
-  ((table.function[kIndex / kPanelTokens][kIndex % kPanelTokens] =
-        &panel_pairs_tile<kIndex / kPanelTokens + 1, kIndex % kPanelTokens + 1>),
-   ...);
-  return table;
-}
-constexpr PanelTable kPairsTable =
-    make_pairs_table(std::make_integer_sequence<int, VectorSet::kPanelVectors * kPanelTokens>());
+  static Sum start(const Word*, std::int64_t, int, int) { return VectorSet::zero(); }
+  static const Word* left(const Word* x) { return x; }
+  static Sum multiply(Sum sum, Vector w, const Word* x) { return dot_pairs(sum, w, x); }
+};
+
+struct PairsPanel {
+  using Step = PairsStep;
+  static constexpr bool kMx = false;
+};
 
 inline void packed_pairs(const GemmArgs& args) {
-  constexpr std::int64_t kBatch = kBatchColumns<Bf16PairsType>;
-  const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
-  auto* panels = static_cast<std::int32_t*>(args.scratch);
   const ExponentRange x_range = x_exponents(args);
-  for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatch) {
-    const std::int64_t columns = min_of(kBatch, args.columns - n0);
-    const std::uint8_t* weight = args.weight + n0 / 16 * args.panel_stride;
-    GemmPrefetch next = args.next;
-    if (n0 + columns < args.columns) {
-      next = {weight + columns / 16 * args.panel_stride, args.panel_stride, args.row_stride,
-              min_of(kBatch, args.columns - n0 - columns) / 16, args.k};
-    }
-    const ExponentRange range = pack_pairs(weight, args.panel_stride, args.row_stride, columns, args.k, panels);
-    if (!exact_by_pairs(x_range, range)) {
-      GemmArgs part = args;
-      part.weight = weight;
-      part.columns = columns;
-      part.c = static_cast<float*>(args.c) + n0;
-      part.next = next;
-      packed<Bf16PairsType>(part);
-      continue;
-    }
-    const std::int64_t panels_of_batch = (columns + kPanelColumns - 1) / kPanelColumns;
-    Fetcher fetcher(next, panels_of_batch * groups * (args.k / kFetchRows));
-    for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
-      const std::int64_t width = min_of(kPanelColumns, columns - j);
-      const auto* x = static_cast<const std::uint32_t*>(args.x);
-      for (std::int64_t g = 0; g < groups; ++g) {
-        const std::int64_t first = g * args.group;
-        const std::int64_t tokens = min_of(args.group, args.tokens - first);
-        Tile tile{};
-        tile.weight = reinterpret_cast<const std::uint8_t*>(panels + j * (args.k / 2));
-        tile.k = args.k;
-        tile.x = x + args.k * tokens;
-        tile.c = static_cast<float*>(args.c) + first * args.ldc + n0 + j;
-        tile.ldc = args.ldc;
-        tile.accumulate = args.accumulate;
-        tile.fetcher = &fetcher;
-        kPairsTable.function[width / kWidth - 1][tokens - 1](tile);
-        x += tokens * words_per_token<Bf16PairsType>(args.k);
-      }
+  for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatchColumns<Bf16PairsType>) {
+    const Batch batch = batch_from<Bf16PairsType>(args, n0);
+    const ExponentRange range = pack_pairs(batch.weight, args.panel_stride, args.row_stride, batch.columns, args.k,
+                                           static_cast<std::int32_t*>(args.scratch));
+    if (exact_by_pairs(x_range, range)) {
+      multiply_batch<Bf16PairsType, PairsPanel>(args, batch, {}, args.k);
+    } else {
+      decode_batch<Bf16PairsType>(args, batch);
+      multiply_batch<Bf16PairsType>(args, batch, {});
     }
   }
 }

@@ -1,5 +1,5 @@
-// Register tiles of the float32 matmuls, over the words of one instruction set (VectorSet and the decoders of
-// set_*.hpp, which must be included first). One k chunk per call.
+// Register tiles of the float32 matmuls, and the panel tile of all, over the words of one instruction set (VectorSet
+// and the decoders of set_*.hpp, which must be included first). One k chunk per call.
 #pragma once
 
 #include "kernels/gemm/fetcher.hpp"
@@ -55,6 +55,9 @@ inline void unit_pointers(const std::uint8_t* weight, std::ptrdiff_t panel_strid
 }
 
 inline void put(float* c, Float sum, bool accumulate) {
+  VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
+}
+inline void put(std::int32_t* c, VectorSet::Int sum, bool accumulate) {
   VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
 }
 
@@ -198,29 +201,48 @@ void in_place_mx_tile(const Tile& tile) {
   }
 }
 
-// A decoded panel [k][kVectors * width] times [k][kTokens].
-template <int kVectors, int kTokens>
+// What a panel tile takes at a time: one row, as float32.
+struct FloatStep {
+  using Word = float;    // of panels, left operands
+  using Result = float;  // of C
+  using Vector = Float;
+  using Sum = Float;
+  static constexpr std::int64_t kRows = 1;
+
+  // Of token t, whose group's words begin at x.
+  static Sum start(const Word*, std::int64_t, int, int) { return VectorSet::zero(); }
+  // What all vectors of a panel's row are multiplied by.
+  static Vector left(const Word* x) { return VectorSet::broadcast(x); }
+  static Sum multiply(Sum sum, Vector w, Vector x) { return VectorSet::fma(w, x, sum); }
+};
+
+// A decoded panel [k / kRows][kVectors * width] times [k / kRows][kTokens].
+template <typename Step, int kVectors, int kTokens>
 void panel_tile(const Tile& tile) {
-  const auto* w = reinterpret_cast<const float*>(tile.weight);
-  const auto* x = static_cast<const float*>(tile.x);
-  Float acc[kCount<kTokens>][kCount<kVectors>];
+  using Word = typename Step::Word;
+  const auto* w = reinterpret_cast<const Word*>(tile.weight);
+  const auto* x = static_cast<const Word*>(tile.x);
+  typename Step::Sum acc[kCount<kTokens>][kCount<kVectors>];
 #pragma GCC unroll 8
   for (int t = 0; t < kTokens; ++t) {
+    const typename Step::Sum start = Step::start(x, tile.k / Step::kRows, kTokens, t);
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::zero();
+    for (int v = 0; v < kVectors; ++v) acc[t][v] = start;
   }
   Fetcher fetcher = *tile.fetcher;
   for (std::int64_t k = 0; k < tile.k; k += kFetchRows) {
     fetcher.step();
-    for (std::int64_t i = 0; i < kFetchRows; ++i) {
-      Float weight[kCount<kVectors>];
+    // Unrolled, few steps would want more registers than there are.
+#pragma GCC unroll 1
+    for (std::int64_t i = 0; i < kFetchRows / Step::kRows; ++i) {
+      typename Step::Vector weight[kCount<kVectors>];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
 #pragma GCC unroll 8
       for (int t = 0; t < kTokens; ++t) {
-        const Float value = VectorSet::broadcast(x + t);
+        const auto left = Step::left(x + t);
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) acc[t][v] = VectorSet::fma(weight[v], value, acc[t][v]);
+        for (int v = 0; v < kVectors; ++v) acc[t][v] = Step::multiply(acc[t][v], weight[v], left);
       }
       w += kVectors * kWidth;
       x += kTokens;
@@ -231,7 +253,7 @@ void panel_tile(const Tile& tile) {
   for (int t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      put(static_cast<float*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
+      put(static_cast<typename Step::Result*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
     }
   }
 }

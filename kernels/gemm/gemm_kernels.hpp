@@ -34,6 +34,7 @@ struct GemmX {
   std::int64_t k = 0;      // a multiple of 16, of 32 for mx
   std::int64_t group = 1;  // tokens per group
   void* packed = nullptr;  // x_bytes(tokens, k) bytes, 64-byte aligned
+  bool in_place = false;   // for in_place alone: what only `packed` reads is left out
 };
 
 // Weights that will be wanted soon, laid out as in GemmArgs.

@@ -14,10 +14,6 @@ constexpr int kIntGroup = IntDecoder::kGroup;
 // Rows between two steps of the fetcher: they take a fraction of the time of a float tile's rows.
 constexpr std::int64_t kIntFetchRows = 4 * kFetchRows;
 
-inline void put(std::int32_t* c, Int sum, bool accumulate) {
-  VectorSet::store(c, accumulate ? VectorSet::add(VectorSet::load(c), sum) : sum);
-}
-
 template <typename Decoder>
 inline Int dot_broadcast(Int acc, Int w, const std::int32_t* x) {
   if constexpr (requires { Decoder::dot_inside(acc, w, x); }) {
@@ -94,43 +90,21 @@ void in_place_int_tile(const Tile& tile) {
   }
 }
 
-// A decoded panel [k / kGroup][kVectors * width] of words.
-template <int kVectors, int kTokens>
-void panel_int_tile(const Tile& tile) {
-  const auto* w = reinterpret_cast<const std::int32_t*>(tile.weight);
-  const auto* x = static_cast<const std::int32_t*>(tile.x);
-  const std::int64_t groups = tile.k / kIntGroup;
-  Int acc[kCount<kTokens>][kCount<kVectors>];
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-    const Int start = VectorSet::broadcast(x + groups * kTokens + t);
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) acc[t][v] = start;
+// What a panel tile takes at a time: a group of rows.
+struct IntStep {
+  using Word = std::int32_t;
+  using Result = std::int32_t;
+  using Vector = Int;
+  using Sum = Int;
+  static constexpr std::int64_t kRows = kIntGroup;
+
+  // The correction of token t, behind the group's words.
+  static Sum start(const Word* x, std::int64_t steps, int tokens, int t) {
+    return VectorSet::broadcast(x + steps * tokens + t);
   }
-  Fetcher fetcher = *tile.fetcher;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    if (g % (kFetchRows / kIntGroup) == 0) fetcher.step();
-    Int weight[kCount<kVectors>];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) weight[v] = VectorSet::load(w + v * kWidth);
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) {
-      const Int value = VectorSet::broadcast(x + t);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) acc[t][v] = IntDecoder::dot(acc[t][v], weight[v], value);
-    }
-    w += kVectors * kWidth;
-    x += kTokens;
-  }
-  *tile.fetcher = fetcher;
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      put(static_cast<std::int32_t*>(tile.c) + t * tile.ldc + v * kWidth, acc[t][v], tile.accumulate);
-    }
-  }
-}
+  static Vector left(const Word* x) { return VectorSet::broadcast(x); }
+  static Sum multiply(Sum sum, Vector w, Vector x) { return IntDecoder::dot(sum, w, x); }
+};
 
 }  // namespace
 }  // namespace mla_prolog::kernels

@@ -13,6 +13,7 @@ using TileFunction = void (*)(const Tile&);
 // What a matmul type is made of.
 struct Bf16Type {
   using Decoder = Bf16Decoder;
+  using Step = FloatStep;
   static constexpr bool kMx = false;
   static constexpr bool kInt = false;
   static constexpr bool kPairs = false;
@@ -24,8 +25,10 @@ struct Bf16Type {
 template <typename D, const Bf16Table& kTable, bool kIsMx>
 struct CodeType {
   using Decoder = D;
+  using Step = FloatStep;
   static constexpr bool kMx = kIsMx;
   static constexpr bool kInt = false;
+  static constexpr bool kPairs = false;
   static float value(const void* row, std::int64_t k) {
     const std::uint16_t pattern = kTable.pattern[static_cast<const std::uint8_t*>(row)[k]];
     return __builtin_bit_cast(float, std::uint32_t{pattern} << 16) * Decoder::kXScale;
@@ -37,17 +40,22 @@ using MxType = CodeType<E4m3Decoder, kE4m3ToBf16, true>;
 
 struct Int8Type {
   using Decoder = IntDecoder;
+  using Step = IntStep;
   static constexpr bool kMx = false;
   static constexpr bool kInt = true;
+  static constexpr bool kPairs = false;
 };
 
 constexpr std::int64_t min_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t max_of(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
+// Behind the pairs of a token, see bf16_pairs.hpp.
+constexpr std::int64_t kRangeWords = 1;
+
 template <typename Type>
 constexpr std::int64_t words_per_token(std::int64_t k) {
   if constexpr (Type::kInt) return k / kIntGroup + 1;
-  if constexpr (requires { requires Type::kPairs; }) return k + k / 2 + 1;  // bf16_pairs.hpp
+  if constexpr (Type::kPairs) return k + k / 2 + kRangeWords;
   return Type::kMx ? k + k / kMxBlockLength : k;
 }
 

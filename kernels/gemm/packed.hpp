@@ -18,17 +18,10 @@ constexpr std::int64_t kBatchColumns = max_of(kPanelColumns, kPanelBytes / kElem
 
 template <typename Type>
 std::size_t scratch_bytes(std::int64_t k) {
-  std::int64_t words = kBatchColumns<Type> * (Type::kInt ? k / kIntGroup : k);
+  std::int64_t words = kBatchColumns<Type> * (k / Type::Step::kRows);
   if (Type::kMx) words += max_of(kBatchColumns<Type>, 6 * Type::Decoder::kColumns) * (k / kMxBlockLength);
   return static_cast<std::size_t>(words) * 4;
 }
-
-// k rows that one step of a decoder takes.
-template <typename Type>
-constexpr std::int64_t kStepRows = [] {
-  if constexpr (Type::kInt) return std::int64_t{kIntGroup};
-  return std::int64_t{1};
-}();
 
 // Decodes kUnits units from `unit` on; `columns` is the width of the whole batch, which lies at `out` as panels of up
 // to kPanelColumns, one after another.
@@ -56,7 +49,7 @@ void pack_units(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::pt
   for (std::int64_t s = 0; s < steps; ++s) {
 #pragma GCC unroll 4
     for (int i = 0; i < kUnits; ++i) {
-      const std::uint8_t* p = source[i] + s * kStepRows<Type> * row_stride;
+      const std::uint8_t* p = source[i] + s * Type::Step::kRows * row_stride;
       if constexpr (Type::kInt) {
         Int w[kCount<kVectors>];
         decoder.decode(p, w);
@@ -75,7 +68,7 @@ template <typename Type, typename Word>
 void pack_panels(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::ptrdiff_t row_stride,
                  std::int64_t columns, std::int64_t k, Word* out) {
   constexpr std::int64_t kUnits = kBatchColumns<Type> / Type::Decoder::kColumns;
-  const std::int64_t steps = k / kStepRows<Type>;
+  const std::int64_t steps = k / Type::Step::kRows;
   if (columns == kBatchColumns<Type>) {
     pack_units<Type, static_cast<int>(kUnits)>(weight, panel_stride, row_stride, 0, columns, steps, out);
     return;
@@ -87,12 +80,10 @@ void pack_panels(const std::uint8_t* weight, std::ptrdiff_t panel_stride, std::p
 
 template <typename Type, int kVectors, int kTokens>
 constexpr TileFunction panel_function() {
-  if constexpr (Type::kInt) {
-    return &panel_int_tile<kVectors, kTokens>;
-  } else if constexpr (Type::kMx) {
+  if constexpr (Type::kMx) {
     return &panel_mx_tile<kVectors, kTokens>;
   } else {
-    return &panel_tile<kVectors, kTokens>;
+    return &panel_tile<typename Type::Step, kVectors, kTokens>;
   }
 }
 
@@ -113,58 +104,83 @@ template <typename Type>
 constexpr PanelTable kPanelTable =
     make_panel_table<Type>(std::make_integer_sequence<int, VectorSet::kPanelVectors * kPanelTokens>());
 
+// Columns that are decoded together, and what is to be fetched while they are multiplied.
+struct Batch {
+  std::int64_t n0, columns;
+  const std::uint8_t* weight;
+  GemmPrefetch next;
+};
+
 template <typename Type>
-void packed(const GemmArgs& args) {
-  using Decoder = typename Type::Decoder;
-  using Word = std::conditional_t<Type::kInt, std::int32_t, float>;
-  constexpr std::int64_t kNzColumns = kPanelBytes / kElementBytes<Decoder>;
-  const std::int64_t steps = Type::kInt ? args.k / kIntGroup : args.k;
+Batch batch_from(const GemmArgs& args, std::int64_t n0) {
+  constexpr std::int64_t kNzColumns = kPanelBytes / kElementBytes<typename Type::Decoder>;
+  Batch batch{n0, min_of(kBatchColumns<Type>, args.columns - n0), args.weight + n0 / kNzColumns * args.panel_stride,
+              args.next};
+  const std::int64_t left = args.columns - n0 - batch.columns;
+  if (left > 0) {
+    batch.next = {batch.weight + batch.columns / kNzColumns * args.panel_stride, args.panel_stride, args.row_stride,
+                  min_of(kBatchColumns<Type>, left) / kNzColumns, args.k};
+  }
+  return batch;
+}
+
+// Multiplies a batch that lies in args.scratch as panels of Panel's steps. In the left operand, packed as Type's, what
+// Panel reads of a group begins `skipped` words per token behind the group's first.
+template <typename Type, typename Panel = Type>
+void multiply_batch(const GemmArgs& args, const Batch& batch, const ScaleRange& x_range, std::int64_t skipped = 0) {
+  const std::int64_t steps = args.k / Panel::Step::kRows;
   const std::int64_t blocks = args.k / kMxBlockLength;
   const std::int64_t groups = (args.tokens + args.group - 1) / args.group;
-  auto* panels = static_cast<Word*>(args.scratch);
+  const auto* panels = static_cast<const std::uint32_t*>(args.scratch);
   auto* scales = static_cast<float*>(args.scratch) + kBatchColumns<Type> * steps;
-  const ScaleRange x_range = x_scale_range<Type>(args);
+  const std::int64_t panels_of_batch = (batch.columns + kPanelColumns - 1) / kPanelColumns;
+  Fetcher fetcher(batch.next, panels_of_batch * groups * (args.k / kFetchRows));
   bool moderate = false;
+  for (std::int64_t j = 0; j < batch.columns; j += kPanelColumns) {
+    const std::int64_t width = min_of(kPanelColumns, batch.columns - j);
+    const TileFunction(&functions)[kPanelTokens] = kPanelTable<Panel>.function[width / kWidth - 1];
+    if constexpr (Type::kMx) {
+      expand_scales(args.weight_scales + (batch.n0 + j) * args.weight_scale_stride, args.weight_scale_stride, width,
+                    blocks, scales);
+      ScaleRange weight_range;
+      weight_range.add(scales, blocks * width);
+      moderate = moderate_scales(x_range, weight_range);
+    }
+    const auto* x = static_cast<const std::uint32_t*>(args.x);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t first = g * args.group;
+      const std::int64_t tokens = min_of(args.group, args.tokens - first);
+      Tile tile{};
+      tile.weight = reinterpret_cast<const std::uint8_t*>(panels + j * steps);
+      tile.k = args.k;
+      tile.x = x + skipped * tokens;
+      tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + batch.n0 + j;
+      tile.ldc = args.ldc;
+      tile.accumulate = args.accumulate;
+      tile.weight_scales = scales;
+      tile.scale_columns = width;
+      tile.moderate_scales = moderate;
+      tile.fetcher = &fetcher;
+      functions[tokens - 1](tile);
+      x += tokens * words_per_token<Type>(args.k);
+    }
+  }
+}
+
+// Decodes a batch into args.scratch.
+template <typename Type>
+void decode_batch(const GemmArgs& args, const Batch& batch) {
+  pack_panels<Type>(batch.weight, args.panel_stride, args.row_stride, batch.columns, args.k,
+                    static_cast<typename Type::Step::Word*>(args.scratch));
+}
+
+template <typename Type>
+void packed(const GemmArgs& args) {
+  const ScaleRange x_range = x_scale_range<Type>(args);
   for (std::int64_t n0 = 0; n0 < args.columns; n0 += kBatchColumns<Type>) {
-    const std::int64_t columns = min_of(kBatchColumns<Type>, args.columns - n0);
-    const std::uint8_t* weight = args.weight + n0 / kNzColumns * args.panel_stride;
-    pack_panels<Type>(weight, args.panel_stride, args.row_stride, columns, args.k, panels);
-    GemmPrefetch next = args.next;
-    if (n0 + columns < args.columns) {
-      next = {weight + columns / kNzColumns * args.panel_stride, args.panel_stride, args.row_stride,
-              min_of(kBatchColumns<Type>, args.columns - n0 - columns) / kNzColumns, args.k};
-    }
-    const std::int64_t panels_of_batch = (columns + kPanelColumns - 1) / kPanelColumns;
-    Fetcher fetcher(next, panels_of_batch * groups * (args.k / kFetchRows));
-    for (std::int64_t j = 0; j < columns; j += kPanelColumns) {
-      const std::int64_t width = min_of(kPanelColumns, columns - j);
-      const TileFunction(&functions)[kPanelTokens] = kPanelTable<Type>.function[width / kWidth - 1];
-      if constexpr (Type::kMx) {
-        expand_scales(args.weight_scales + (n0 + j) * args.weight_scale_stride, args.weight_scale_stride, width, blocks,
-                      scales);
-        ScaleRange weight_range;
-        weight_range.add(scales, blocks * width);
-        moderate = moderate_scales(x_range, weight_range);
-      }
-      const auto* x = static_cast<const std::uint32_t*>(args.x);
-      for (std::int64_t g = 0; g < groups; ++g) {
-        const std::int64_t first = g * args.group;
-        const std::int64_t tokens = min_of(args.group, args.tokens - first);
-        Tile tile{};
-        tile.weight = reinterpret_cast<const std::uint8_t*>(panels + j * steps);
-        tile.k = args.k;
-        tile.x = x;
-        tile.c = static_cast<std::uint32_t*>(args.c) + first * args.ldc + n0 + j;
-        tile.ldc = args.ldc;
-        tile.accumulate = args.accumulate;
-        tile.weight_scales = scales;
-        tile.scale_columns = width;
-        tile.moderate_scales = moderate;
-        tile.fetcher = &fetcher;
-        functions[tokens - 1](tile);
-        x += tokens * words_per_token<Type>(args.k);
-      }
-    }
+    const Batch batch = batch_from<Type>(args, n0);
+    decode_batch<Type>(args, batch);
+    multiply_batch<Type>(args, batch, x_range);
   }
 }
 

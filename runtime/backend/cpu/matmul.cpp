@@ -89,7 +89,8 @@ void MatmulPlan::pack(const LeftRows& rows, std::int64_t token, std::int64_t tok
                         .tokens = tokens,
                         .k = count,
                         .group = group_,
-                        .packed = at(to, token, k, count)});
+                        .packed = at(to, token, k, count),
+                        .in_place = !packed_});
   }
 }
 
