@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kWantedSpan = std::size_t{256} << 30;
 constexpr std::size_t kSmallestSpan = std::size_t{256} << 20;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 void* reserve(std::size_t bytes) {
   void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -10,11 +10,12 @@
 
 namespace mla_prolog {
 
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 // Asks for huge pages for memory that nobody has touched yet. It is advice: a system that has none says no, and small
 // pages serve. No content changes, and errno may.
 inline void advise_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
-  constexpr std::uintptr_t kHugePage = std::uintptr_t{2} << 20;
   const auto begin = (reinterpret_cast<std::uintptr_t>(data) + kHugePage - 1) / kHugePage * kHugePage;
   const auto end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / kHugePage * kHugePage;
   // Whole pages alone: what shares a page with them stays as it is.
