@@ -6,6 +6,7 @@
 
 #include "bench/support/clock.hpp"
 #include "bench/support/row_steps.hpp"
+#include "kernels/gemm/gemm_kernels.hpp"
 
 namespace mla_prolog::bench {
 namespace {
@@ -31,7 +32,8 @@ Cell measure_cell(Subject& subject, ColdWeights& weights, const std::string& sce
             .threads = subject.plan().threads(),
             .work = work_of(layer)};
   const kernels::KernelSetChoice set = kernels::choose_kernel_set(cell.isa);
-  cell.bf16_pairs = set.set->gemm != set.set->gemm_without_pairs;
+  const kernels::GemmFunctions& bf16 = (*set.set->gemm)[kernels::GemmType::bf16];
+  cell.bf16_pairs = bf16.packed_gain > 1 && cell.tokens >= bf16.packed_from;
   const RowSteps row_steps(layer, *set.set, cell.threads, subject.tensors());
   std::vector<double> seconds, ideals, shares, firsts, row_shares;
   std::vector<Roofs> roofs;

@@ -21,7 +21,7 @@ struct Cell {
   Backend engine = Backend::automatic;
   int threads = 0;
   int rounds = 0;
-  bool bf16_pairs = false;  // the set uses the CPU's bf16 dot products, from some number of tokens on
+  bool bf16_pairs = false;  // so many tokens are multiplied by the CPU's bf16 dot products
   Work work;
   // Medians.
   double seconds = 0;
